@@ -1,0 +1,1 @@
+"""The only door to the machine. Everything above it sees a :class:`tuneagent.machine.source.Source`."""

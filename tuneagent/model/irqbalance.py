@@ -1,0 +1,41 @@
+"""irqbalance as it is configured and as it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tuneagent.model.cpuset import CpuSet
+
+
+@dataclass(frozen=True, slots=True)
+class IrqbalanceConfig:
+    """The distribution's environment file: in /etc/default, /etc/sysconfig or /etc/conf.d."""
+
+    path: str
+    key: str | None
+    """The variable that carries the options in this file: IRQBALANCE_ARGS, OPTIONS or IRQBALANCE_OPTS; None if not set."""
+    options: tuple[str, ...]
+    banned_irqs: frozenset[int]
+    """--banirq / -i."""
+    banned_modules: tuple[str, ...]
+    """--banmod / -m."""
+    policy_script: str | None
+    banned_cpus: CpuSet | None
+    """IRQBALANCE_BANNED_CPULIST (wins) or the deprecated IRQBALANCE_BANNED_CPUS; empty = "ban none", None = not set."""
+    banned_cpus_key: str | None
+    errors: tuple[str, ...]
+    """Faults in it, such as an empty --banirq, each with its line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Irqbalance:
+    """What is known of irqbalance on this machine."""
+
+    running: bool | None
+    pid: int | None
+    command: tuple[str, ...]
+    unit_state: str | None
+    """systemd's ActiveState, where there is systemd."""
+    socket: str | None
+    """/run/irqbalance/irqbalance<pid>.sock where it exists."""
+    config: IrqbalanceConfig | None

@@ -1,0 +1,98 @@
+"""What to change, exactly: each tunable with its old and new value, why, and how to do and undo it by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tuneagent.model.finding import Finding
+from tuneagent.model.identity import Role
+from tuneagent.model.policy import Disruption, Expectation, Guard
+
+
+class TunableKind(StrEnum):
+    """The kinds of thing that can be changed; their order of application is ``ORDER``."""
+
+    IRQBALANCE_UNIT = "irqbalance-unit"
+    IRQBALANCE_BAN = "irqbalance-ban"
+    CHANNELS = "channels"
+    IRQ_AFFINITY = "irq-affinity"
+    XPS_CPUS = "xps-cpus"
+    RPS_CPUS = "rps-cpus"
+    NAPI_DEFER_HARD_IRQS = "napi-defer-hard-irqs"
+    GRO_FLUSH_TIMEOUT = "gro-flush-timeout"
+    DOMAIN_INTERFACE_DRIVER = "domain-interface-driver"
+
+
+ORDER: tuple[TunableKind, ...] = tuple(TunableKind)
+"""irqbalance first, then channels, affinity, XPS and RPS: virtio_net rewrites affinity and XPS when queues change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a change is made to, by an identity that survives re-probe and renaming; numbers are looked up again."""
+
+    bus_address: str | None = None
+    virtio: str | None = None
+    mac: str | None = None
+    queue: int | None = None
+    queue_role: str | None = None
+    domain_uuid: str | None = None
+    unit: str | None = None
+    interface: str | None = None
+    """Name at the time of the plan, for people."""
+    irq: int | None = None
+    """Number at the time of the plan, for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One tunable, old and new. ``do`` and ``undo`` are shell lines that make and take back the same change."""
+
+    kind: TunableKind
+    target: Target
+    where: str
+    """The file, command or definition that is written: ``/proc/irq/38/smp_affinity_list``."""
+    old: str | None
+    """None when it could not be read; then there is no ``undo``."""
+    new: str
+    why: str
+    do: str
+    undo: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A finding, the policy that answers it, and the exact changes."""
+
+    id: str
+    """Stable from run to run: policy and subject, ``pin-queue-interrupts:eth0``."""
+    policy: str
+    title: str
+    subject: str
+    findings: tuple[Finding, ...]
+    role: Role
+    changes: tuple[Change, ...]
+    disruption: Disruption
+    expects: tuple[Expectation, ...]
+    guards: tuple[Guard, ...]
+    notes: tuple[str, ...]
+    """What it leaves alone and why: unmovable interrupts, CPUs avoided."""
+    apply_command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """A policy that answers a finding and has nothing it can do here, with the reason."""
+
+    policy: str
+    subject: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All advice, most to gain first, and the policies that had nothing to do."""
+
+    advice: tuple[Advice, ...]
+    declined: tuple[Declined, ...]

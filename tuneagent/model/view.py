@@ -1,0 +1,145 @@
+"""Two snapshots of one machine, and what happened between them: rates, with the configuration at both ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tuneagent.model.irq import QueueIrq
+from tuneagent.model.missing import Missing
+from tuneagent.model.nic import Nic
+from tuneagent.model.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class IrqRate:
+    """Interrupts of one IRQ over the interval. Only CPUs present in both samples are in ``per_cpu_per_sec``."""
+
+    irq: int
+    count: int
+    """Interrupts in the interval, all CPUs."""
+    per_cpu: dict[int, int]
+    """Interrupts in the interval by CPU id; CPUs without growth are left out."""
+    per_sec: float
+    seconds: float
+
+    @property
+    def per_cpu_per_sec(self) -> dict[int, float]:
+        """Interrupts a second by CPU id."""
+        return {cpu: count / self.seconds for cpu, count in self.per_cpu.items()}
+
+    @property
+    def top_cpu_percent(self) -> float | None:
+        """Share of the busiest CPU in percent; None without any interrupt."""
+        return 100.0 * max(self.per_cpu.values()) / self.count if self.count else None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRate:
+    """One queue pair over the interval; None where the counter was absent, reset or not comparable."""
+
+    index: int
+    rx_irq: int | None
+    tx_irq: int | None
+    rx_interrupts_per_sec: float | None
+    tx_interrupts_per_sec: float | None
+    rx_packets_per_sec: float | None = None
+    tx_packets_per_sec: float | None = None
+    rx_kicks_per_sec: float | None = None
+    tx_kicks_per_sec: float | None = None
+    rx_drops_per_sec: float | None = None
+    tx_drops_per_sec: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NicRate:
+    """One interface over the interval; None where a counter was absent, reset or not comparable."""
+
+    name: str
+    seconds: float
+    rx_packets_per_sec: float | None
+    tx_packets_per_sec: float | None
+    rx_bytes_per_sec: float | None
+    tx_bytes_per_sec: float | None
+    rx_drops_per_sec: float | None
+    tx_drops_per_sec: float | None
+    rx_errors_per_sec: float | None
+    tx_errors_per_sec: float | None
+    rx_missed_per_sec: float | None
+    queues: tuple[QueueRate, ...]
+    interrupts_per_sec: float | None
+    """All queue interrupts of the NIC (config interrupts excluded)."""
+    rx_interrupts_per_packet: float | None
+    """Receive interrupts per received packet; None without packets or without a receive interrupt of its own."""
+    tx_interrupts_per_packet: float | None
+    interrupts_per_packet: float | None
+    """All queue interrupts per packet in either direction, the only figure where vectors are shared."""
+    rx_kicks_per_packet: float | None
+    tx_kicks_per_packet: float | None
+    tx_timeouts: int | None
+    """Transmit watchdog firings within the interval, all queues."""
+
+    @property
+    def packets_per_sec(self) -> float | None:
+        """Packets a second in both directions."""
+        if self.rx_packets_per_sec is None or self.tx_packets_per_sec is None:
+            return None
+        return self.rx_packets_per_sec + self.tx_packets_per_sec
+
+
+@dataclass(frozen=True, slots=True)
+class CpuRate:
+    """How one CPU spent the interval, in percent of it, and its network softirq work; None where not counted."""
+
+    cpu: int
+    softirq_percent: float | None
+    irq_percent: float | None
+    steal_percent: float | None
+    idle_percent: float | None
+    """Idle and iowait together."""
+    ticks: int | None
+    """Clock ticks that the shares rest on: few ticks, coarse shares."""
+    softnet_processed_per_sec: float | None
+    softnet_dropped_per_sec: float | None
+    softnet_squeezed_per_sec: float | None
+    softnet_rps_per_sec: float | None
+    net_rx_softirqs_per_sec: float | None
+    net_tx_softirqs_per_sec: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolRate:
+    """Protocol counters over the interval (RFC 1213 and 2012 names in /proc/net/snmp)."""
+
+    tcp_in_segments_per_sec: float | None
+    tcp_out_segments_per_sec: float | None
+    tcp_retransmits_per_sec: float | None
+    udp_in_datagrams_per_sec: float | None
+    udp_out_datagrams_per_sec: float | None
+    udp_receive_errors_per_sec: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What rules look at. With one sample ``before`` and all rates are absent and ``rates_reason`` says why."""
+
+    before: Snapshot | None
+    after: Snapshot
+    interval_s: float | None
+    rates_reason: str | None
+    """Why there are no rates, None where there are."""
+    irqs: dict[int, IrqRate]
+    irqs_gone: tuple[int, ...]
+    irqs_new: tuple[int, ...]
+    nics: dict[str, NicRate]
+    cpus: dict[int, CpuRate]
+    protocols: ProtocolRate | None
+    missing: tuple[Missing, ...]
+    """What both snapshots and the comparison miss, each once."""
+
+    def rate_of(self, irq: QueueIrq) -> IrqRate | None:
+        """Rate of a queue's interrupt; None where it is unknown."""
+        return self.irqs.get(irq.irq)
+
+    def nic_before(self, nic: Nic) -> Nic | None:
+        """The same interface in the earlier sample."""
+        return self.before.nic(nic.name) if self.before else None

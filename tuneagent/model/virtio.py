@@ -1,0 +1,55 @@
+"""A virtio device: its kind and the features that both sides agreed on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+
+class Feature(IntEnum):
+    """Feature bits that tuneagent reasons about (include/uapi/linux/virtio_ring.h, virtio_net.h, virtio_config.h)."""
+
+    NET_MRG_RXBUF = 15
+    NET_CTRL_VQ = 17
+    NET_MQ = 22
+    RING_INDIRECT_DESC = 28
+    RING_EVENT_IDX = 29
+    VERSION_1 = 32
+    RING_PACKED = 34
+    NET_VQ_NOTF_COAL = 52
+    NET_NOTF_COAL = 53
+    NET_RSS = 60
+
+
+class Transport(StrEnum):
+    """How the device is reached, which decides how many interrupts it can have."""
+
+    PCI = "pci"
+    MMIO = "mmio"
+    CCW = "ccw"
+    OTHER = "other"
+
+
+NET_DEVICE_ID = 1
+"""VIRTIO_ID_NET (include/uapi/linux/virtio_ids.h)."""
+
+
+@dataclass(frozen=True, slots=True)
+class VirtioDevice:
+    """One entry of /sys/bus/virtio/devices."""
+
+    name: str
+    """``virtio2``; the index is the kernel's, stable until the device is probed again."""
+    index: int
+    device_id: int | None
+    """VIRTIO_ID_*: 1 net, 2 block, 3 console, 5 balloon…"""
+    features: frozenset[int] | None
+    """Bits negotiated (device *and* driver), not those offered."""
+    transport: Transport
+    bus_address: str | None
+    """Parent on its bus: ``0000:00:03.0``, ``virtio-mmio.4``, ``0.0.0001``."""
+    driver: str | None
+
+    def has(self, feature: Feature) -> bool | None:
+        """Whether a feature was negotiated; None when the features could not be read."""
+        return None if self.features is None else feature in self.features
