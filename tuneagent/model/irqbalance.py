@@ -9,7 +9,7 @@ from tuneagent.model.cpuset import CpuSet
 
 @dataclass(frozen=True, slots=True)
 class IrqbalanceConfig:
-    """The distribution's environment file: in /etc/default, /etc/sysconfig or /etc/conf.d."""
+    """The distribution's environment file, in /etc/default, /etc/sysconfig or /etc/conf.d."""
 
     path: str
     key: str | None
