@@ -13,7 +13,7 @@ class IrqbalanceConfig:
 
     path: str
     key: str | None
-    """The variable that carries the options in this file: IRQBALANCE_ARGS, OPTIONS or IRQBALANCE_OPTS; None if not set."""
+    """The variable that carries the options: IRQBALANCE_ARGS, OPTIONS or IRQBALANCE_OPTS; None if not set."""
     options: tuple[str, ...]
     banned_irqs: frozenset[int]
     """--banirq / -i."""
