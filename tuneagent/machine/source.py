@@ -24,6 +24,15 @@ class Captured:
     read_at_ns: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A running process: /proc/PID/comm (at most 15 characters) and /proc/PID/cmdline."""
+
+    pid: int
+    name: str
+    command: tuple[str, ...]
+
+
 class Source(Protocol):
     """The reading side of a machine. Paths are absolute, as seen from the system root: ``/proc/interrupts``.
 
@@ -48,6 +57,14 @@ class Source(Protocol):
 
     def captured(self, name: str) -> Captured:
         """A source that is no file: ``links``, ``ethtool``, ``queue-statistics``, ``units``."""
+        ...
+
+    def processes(self, names: frozenset[str]) -> tuple[Process, ...]:
+        """The processes whose comm is one of these names, by pid.
+
+        SourceError with PERMISSION when other users' processes are hidden (hidepid), and NOT_CAPTURED in a tree that
+        holds no process at all: then "none found" would be a guess.
+        """
         ...
 
     def clock(self) -> Clock | None:
