@@ -88,6 +88,8 @@ class Declined:
     policy: str
     subject: str
     reason: str
+    rules: tuple[str, ...] = ()
+    """The findings on that subject that it would have answered."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,3 +72,7 @@ class Policy:
     guards: tuple[Guard, ...]
     path: str
     """The file it came from."""
+    avoid_when: str = ""
+    """When not to use it, for people."""
+    undo: str = ""
+    """How it is taken back and what stays behind, for people; the exact lines are the plan's."""

@@ -1,0 +1,46 @@
+"""One collector a module: source and parsers → a part of the snapshot, or why it is missing. Never writes."""
+
+from __future__ import annotations
+
+from tuneagent.machine.source import Source
+from tuneagent.model.snapshot import Snapshot
+from tuneagent.observe import counters, identity, irqbalance, irqs, nics, topology, virtio
+from tuneagent.observe.gaps import Gaps
+
+COLLECTORS = (identity, topology, counters, virtio, irqs, nics, irqbalance)
+"""Every collector; a test holds this against the modules of the package."""
+
+
+def snapshot(source: Source, previous: Snapshot | None = None) -> Snapshot:
+    """One look at a machine. Never raises for what the machine says: gaps are listed in ``Snapshot.missing``.
+
+    ``previous`` only saves work: rows of /proc/interrupts that did not change are taken from it.
+    """
+    gaps = Gaps(source)
+    clock = source.clock()
+    # The counters come first and close together, so that their intervals are as nearly the same as they can be.
+    earlier = previous.interrupts if previous else None
+    cpus = topology.observe(gaps)
+    interrupts = counters.observe_interrupts(gaps, earlier)
+    softnet = counters.observe_softnet(gaps, cpus)
+    softirqs = counters.observe_softirqs(gaps)
+    cpu_times = counters.observe_cpu_times(gaps)
+    protocols = counters.observe_protocols(gaps)
+    devices = virtio.observe(gaps)
+    lines = irqs.observe(gaps, interrupts, devices)
+    interfaces = nics.observe(gaps, nics.Around(cpus, lines, devices or ()))
+    return Snapshot(
+        clock=clock,
+        identity=identity.observe(gaps),
+        cpus=cpus,
+        interrupts=interrupts,
+        irqs=None if interrupts is None else lines,
+        virtio=devices,
+        nics=interfaces,
+        softnet=softnet,
+        softirqs=softirqs,
+        cpu_times=cpu_times,
+        protocols=protocols,
+        irqbalance=irqbalance.observe(gaps),
+        missing=tuple(dict.fromkeys(gaps.missing)),
+    )

@@ -1,0 +1,110 @@
+"""Reading with a memory for what was not there: every collector's way to a value or to a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from tuneagent.machine.source import Source, Text
+from tuneagent.model.errors import ParseError, SourceError
+from tuneagent.model.missing import Missing, Reason
+
+T = TypeVar("T")
+
+
+class Gaps:
+    """A source together with the list of what it could not give."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.missing: list[Missing] = []
+
+    def note(self, what: str, source: str, reason: Reason, detail: str, remedy: str | None = None) -> None:
+        """Add a gap that no exception told."""
+        self.missing.append(Missing(what, source, reason, detail, None, remedy))
+
+    def text(self, what: str, path: str, *, optional: bool = False) -> Text | None:
+        """A file's text; None and a note when it cannot be read. ``optional``: that it is absent needs no note."""
+        try:
+            return self.source.read(path)
+        except SourceError as error:
+            if not (optional and error.reason is Reason.ABSENT):
+                self.missing.append(error.missing(what))
+            return None
+
+    def parsed(self, what: str, path: str, parse: Callable[[str], T], *, optional: bool = False) -> T | None:
+        """A file's text through its parser; None and a note with file and line when either step fails."""
+        text = self.text(what, path, optional=optional)
+        return None if text is None else self.understood(what, path, text.text, parse)
+
+    def timed(self, what: str, path: str, parse: Callable[[str], T]) -> tuple[T, int | None] | None:
+        """Like :meth:`parsed`, with the time of the read beside the value."""
+        text = self.text(what, path)
+        if text is None:
+            return None
+        value = self.understood(what, path, text.text, parse)
+        return None if value is None else (value, text.read_at_ns)
+
+    def understood(self, what: str, source: str, value: Any, parse: Callable[[Any], T]) -> T | None:
+        """A value through its parser; None and a note with the source and line when it is not understood."""
+        try:
+            return parse(value)
+        except ParseError as error:
+            self.missing.append(error.missing(what, source))
+            return None
+
+    def captured(self, what: str, name: str, parse: Callable[[Any], T]) -> tuple[T, int | None] | None:
+        """A source that is no file, through its parser, with the time of its read."""
+        try:
+            answer = self.source.captured(name)
+        except SourceError as error:
+            self.missing.append(error.missing(what))
+            return None
+        value = self.understood(what, name, answer.value, parse)
+        return None if value is None else (value, answer.read_at_ns)
+
+    def names(self, what: str, path: str, *, optional: bool = False) -> tuple[str, ...] | None:
+        """A directory's names; None and a note when it cannot be listed."""
+        try:
+            return self.source.names(path)
+        except SourceError as error:
+            if not (optional and error.reason is Reason.ABSENT):
+                self.missing.append(error.missing(what))
+            return None
+
+    def link(self, path: str) -> str | None:
+        """Where a symbolic link leads; None where there is none. Links are structure, their absence is no gap."""
+        try:
+            return self.source.link(path)
+        except SourceError:
+            return None
+
+    def word(self, what: str, path: str, *, optional: bool = True) -> str | None:
+        """A one-word file, stripped; None when absent or empty."""
+        text = self.text(what, path, optional=optional)
+        return (text.text.strip() or None) if text else None
+
+    def integer(self, what: str, path: str, *, optional: bool = True, low: int = 0) -> int | None:
+        """A one-number file in decimal; None and a note when it holds something else or less than ``low``."""
+        text = self.text(what, path, optional=optional)
+        return None if text is None else self.understood(what, path, text.text, lambda value: integer(value, low))
+
+
+def integer(text: str, low: int = 0) -> int:
+    """One decimal number of at most 64 bits, from ``low`` up; ParseError for anything else."""
+    word = text.strip()
+    digits = word.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS):
+        raise ParseError(f"expected one decimal number, found {word[:40]!r}", 1, _empty_or_malformed(word))
+    number = int(word)
+    if number < low:
+        raise ParseError(f"expected a number from {low} up, found {number}", 1)
+    return number
+
+
+def _empty_or_malformed(word: str) -> Reason:
+    return Reason.MALFORMED if word else Reason.EMPTY
+
+
+_MOST_DIGITS = 20
+"""Digits of the largest 64-bit number."""

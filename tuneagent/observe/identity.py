@@ -1,0 +1,90 @@
+"""Which machine this is: its UUID, boot, kernel and what it runs on or in."""
+
+from __future__ import annotations
+
+from tuneagent.model.identity import Identity, Role
+from tuneagent.observe.gaps import Gaps
+from tuneagent.parse import cpuinfo
+
+DMI = "/sys/class/dmi/id"
+CONTAINERS = ("docker", "podman", "lxc", "kubepods", "containerd", "libpod", "machine.slice/systemd-nspawn")
+_CLOCKSOURCE = "/sys/devices/system/clocksource/clocksource0/available_clocksource"
+_BY_CLOCKSOURCE = (("kvm-clock", "kvm"), ("hyperv_clocksource", "microsoft"), ("xen", "xen"))
+"""A guest's paravirtual clock is registered only by the hypervisor that it is of (arch/x86/kernel/kvmclock.c)."""
+_BY_VENDOR = (
+    ("QEMU", "qemu"),
+    ("KVM", "kvm"),
+    ("Amazon EC2", "amazon"),
+    ("Google", "google"),
+    ("VMware", "vmware"),
+    ("innotek", "oracle"),
+    ("Microsoft", "microsoft"),
+    ("Xen", "xen"),
+)
+
+
+def observe(gaps: Gaps) -> Identity:
+    """The identity; each part None where the machine does not tell."""
+    virtualisation = _virtualisation(gaps)
+    return Identity(
+        product_uuid=_uuid(gaps),
+        boot_id=gaps.word("identity.boot_id", "/proc/sys/kernel/random/boot_id"),
+        kernel_release=gaps.word("identity.kernel_release", "/proc/sys/kernel/osrelease"),
+        architecture=gaps.word("identity.architecture", "/proc/sys/kernel/arch"),
+        virtualisation=virtualisation,
+        container=_container(gaps),
+        role=_role(gaps, virtualisation),
+    )
+
+
+def _uuid(gaps: Gaps) -> str | None:
+    uuid = gaps.word("identity.product_uuid", f"{DMI}/product_uuid", optional=False)
+    return uuid.lower() if uuid else None
+
+
+def _virtualisation(gaps: Gaps) -> str | None:
+    flagged = gaps.parsed("identity.virtualisation", "/proc/cpuinfo", cpuinfo.parse, optional=True)
+    clocks = (gaps.word("identity.virtualisation", _CLOCKSOURCE) or "").split()
+    for clock, kind in _BY_CLOCKSOURCE:
+        if clock in clocks:
+            return kind
+    if xen := gaps.word("identity.virtualisation", "/sys/hypervisor/type"):
+        return xen[:16]
+    if "kvm" in (gaps.word("identity.virtualisation", "/proc/device-tree/hypervisor/compatible") or ""):
+        return "kvm"
+    vendor = _vendor(gaps)
+    if vendor is not None and flagged is not False:
+        return vendor
+    if flagged is None:
+        return None
+    return "unknown-hypervisor" if flagged else "none"
+
+
+def _vendor(gaps: Gaps) -> str | None:
+    for name in ("product_name", "sys_vendor"):
+        text = gaps.word("identity.virtualisation", f"{DMI}/{name}") or ""
+        for start, kind in _BY_VENDOR:
+            if text.startswith(start):
+                return kind
+    return None
+
+
+def _container(gaps: Gaps) -> str | None:
+    if kind := gaps.word("identity.container", "/run/systemd/container"):
+        return kind[:32]
+    for path, kind in (("/.dockerenv", "docker"), ("/run/.containerenv", "podman")):
+        if gaps.text("identity.container", path, optional=True) is not None:
+            return kind
+    cgroups = gaps.text("identity.container", "/proc/self/cgroup", optional=True)
+    paths = [line.split(":", 2)[-1] for line in cgroups.text.splitlines()] if cgroups else []
+    return next((kind for kind in CONTAINERS if any(kind in path for path in paths)), None)
+
+
+def _role(gaps: Gaps, virtualisation: str | None) -> Role:
+    if virtualisation is not None and virtualisation != "none":
+        return Role.GUEST
+    if gaps.names("identity.role", "/sys/bus/virtio/devices", optional=True):
+        return Role.GUEST  # a virtio device is presented by a hypervisor, and a small tree may hold no other sign
+    if gaps.names("identity.role", "/sys/module/kvm", optional=True):
+        return Role.HYPERVISOR
+    return Role.UNKNOWN if virtualisation is None else Role.BARE_METAL

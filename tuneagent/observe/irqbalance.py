@@ -1,0 +1,63 @@
+"""irqbalance: its process, unit, socket and the environment file of the distribution."""
+
+from __future__ import annotations
+
+from tuneagent.machine.source import Process
+from tuneagent.model.errors import SourceError
+from tuneagent.model.irqbalance import Irqbalance, IrqbalanceConfig
+from tuneagent.observe.gaps import Gaps
+from tuneagent.parse import irqbalance_env, units
+
+ENVIRONMENT_FILES = (
+    "/etc/default/irqbalance",
+    "/etc/sysconfig/irqbalance",
+    "/etc/conf.d/irqbalance",
+    "/etc/irqbalance.env",
+    "/usr/lib/irqbalance/irqbalance.env",
+)
+"""Debian and Ubuntu; RHEL, Fedora and SUSE; Gentoo and Arch; upstream's own, in its two places."""
+RUN = "/run/irqbalance"
+UNIT = "irqbalance.service"
+
+
+def observe(gaps: Gaps) -> Irqbalance:
+    """What is known; ``running`` is None where processes cannot be seen."""
+    seen, process = _process(gaps)
+    unit = gaps.captured("irqbalance.unit", "units", units.parse)
+    state = unit[0].get(UNIT) if unit else None
+    return Irqbalance(
+        running=process is not None if seen else None,
+        pid=process.pid if process else None,
+        command=process.command if process else (),
+        unit_state=state.active if state else None,
+        socket=_socket(gaps, process),
+        config=_config(gaps),
+    )
+
+
+def _process(gaps: Gaps) -> tuple[bool, Process | None]:
+    try:
+        found = gaps.source.processes(frozenset({"irqbalance"}))
+    except SourceError as error:
+        gaps.missing.append(error.missing("irqbalance.running"))
+        return False, None
+    return True, found[0] if found else None
+
+
+def _socket(gaps: Gaps, process: Process | None) -> str | None:
+    # irqbalance.c: SOCKET_TMPFS "/run/irqbalance/irqbalance%d.sock"; the man page's abstract name is stale.
+    if process is None:
+        return None
+    name = f"irqbalance{process.pid}.sock"
+    names = gaps.names("irqbalance.socket", RUN, optional=True) or ()
+    return f"{RUN}/{name}" if name in names else None
+
+
+def _config(gaps: Gaps) -> IrqbalanceConfig | None:
+    for path in ENVIRONMENT_FILES:
+        text = gaps.text("irqbalance.config", path, optional=True)
+        if text is not None:
+            return gaps.understood(
+                "irqbalance.config", path, text.text, lambda value, path=path: irqbalance_env.parse(value, path)
+            )
+    return None

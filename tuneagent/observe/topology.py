@@ -1,0 +1,77 @@
+"""CPUs: online, possible, isolated, nohz_full, nodes and SMT siblings."""
+
+from __future__ import annotations
+
+from tuneagent.model.cpuset import CpuSet
+from tuneagent.model.topology import CpuTopology
+from tuneagent.observe.gaps import Gaps
+from tuneagent.parse import cmdline, cpulist, process_status
+
+CPU = "/sys/devices/system/cpu"
+NODE = "/sys/devices/system/node"
+
+
+def observe(gaps: Gaps) -> CpuTopology | None:
+    """The topology; None when even the online CPUs are unknown."""
+    online = gaps.parsed("cpus.online", f"{CPU}/online", cpulist.parse)
+    if not online:
+        return None
+    boot = gaps.parsed("cpus.boot_options", "/proc/cmdline", cmdline.parse, optional=True)
+    return CpuTopology(
+        online=online,
+        possible=gaps.parsed("cpus.possible", f"{CPU}/possible", cpulist.parse, optional=True),
+        isolated=_set(gaps, "isolated", boot.isolcpus if boot else CpuSet()),
+        nohz_full=_set(gaps, "nohz_full", boot.nohz_full if boot else CpuSet()),
+        nodes=_nodes(gaps),
+        cores=_cores(gaps, online),
+        confined_to=_confined(gaps, online),
+    )
+
+
+def _set(gaps: Gaps, name: str, from_boot_options: CpuSet) -> CpuSet:
+    text = gaps.text(f"cpus.{name}", f"{CPU}/{name}", optional=True)
+    if text is None:
+        return from_boot_options
+    if text.text.strip() == "(null)":  # printed by kernels before ba081293b5ab when nohz_full= is not given
+        return CpuSet()
+    parsed = gaps.understood(f"cpus.{name}", f"{CPU}/{name}", text.text, cpulist.parse)
+    return from_boot_options if parsed is None else parsed
+
+
+def _nodes(gaps: Gaps) -> dict[int, CpuSet]:
+    nodes: dict[int, CpuSet] = {}
+    for name in gaps.names("cpus.nodes", NODE, optional=True) or ():
+        number = name.removeprefix("node")
+        if not (name.startswith("node") and number.isdecimal() and number.isascii()):
+            continue
+        cpus = gaps.parsed(f"cpus.nodes.{number}", f"{NODE}/{name}/cpulist", cpulist.parse)
+        if cpus:
+            nodes[int(number)] = cpus
+    return nodes
+
+
+def _cores(gaps: Gaps, online: CpuSet) -> tuple[CpuSet, ...]:
+    cores: dict[int, CpuSet] = {}
+    for cpu in online:
+        siblings = _siblings(gaps, cpu) & online
+        if cpu not in siblings:
+            siblings = CpuSet.of([cpu])
+        cores.setdefault(next(iter(siblings)), siblings)
+    return tuple(cores[first] for first in sorted(cores))
+
+
+def _siblings(gaps: Gaps, cpu: int) -> CpuSet:
+    # core_cpus_list replaced thread_siblings_list in 5.x; both stay.
+    for name in ("core_cpus_list", "thread_siblings_list"):
+        path = f"{CPU}/cpu{cpu}/topology/{name}"
+        siblings = gaps.parsed(f"cpus.cores.{cpu}", path, cpulist.parse, optional=True)
+        if siblings:
+            return siblings
+    return CpuSet.of([cpu])
+
+
+def _confined(gaps: Gaps, online: CpuSet) -> CpuSet | None:
+    allowed = gaps.parsed("cpus.confined_to", "/proc/self/status", process_status.parse, optional=True)
+    if allowed is None or online <= allowed:
+        return None
+    return allowed & online

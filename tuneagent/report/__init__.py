@@ -1,0 +1,1 @@
+"""Model → text, pure: nothing here asks the machine anything, and nothing hostile leaves it unescaped."""

@@ -1,0 +1,196 @@
+"""``tuneagent advise`` for people: what is wrong first, then the change, then the numbers, then what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tuneagent.model.advise import AdviseReport, State
+from tuneagent.model.cost import AgentCost
+from tuneagent.model.finding import Clear, Evidence, Finding, Severity
+from tuneagent.model.plan import Advice
+from tuneagent.model.policy import Disruption
+from tuneagent.report.capabilities import missing_rows
+from tuneagent.report.document import Block, Document, Gap, Heading, Lines, Paragraph, Table, Tone
+from tuneagent.report.machine_text import interface_blocks, machine_line
+from tuneagent.report.safe import safe
+from tuneagent.report.values import UNKNOWN, number, with_unit
+
+_TONES = {Severity.INFO: Tone.INFO, Severity.WARNING: Tone.WARNING, Severity.CRITICAL: Tone.CRITICAL}
+_DISRUPTION = {
+    Disruption.NONE: "none: no packet is lost",
+    Disruption.LINK_FLAP: "link flap: traffic stops for a moment",
+    Disruption.COLD_START: "cold start: the virtual machine must be shut down and started",
+}
+_ANSWERS = {
+    State.HEALTHY: (Tone.GOOD, "Nothing to change. The numbers that say so are under “Looked at and well”."),
+    State.IDLE: (Tone.INFO, "Nothing wrong was seen, and there was too little traffic to judge what needs traffic."),
+    State.UNKNOWN: (Tone.INFO, "Nothing wrong was seen, but some of it could not be judged; see “Not judged”."),
+    State.NO_VIRTIO_NIC: (Tone.INFO, "There is no virtio network interface here to judge."),
+}
+
+
+def document(report: AdviseReport, *, verbose: bool = False) -> Document:
+    """The report's blocks in reading order; ``verbose`` lists what is well with its numbers even beside findings."""
+    return tuple(
+        block
+        for part in (
+            _head(report),
+            interface_blocks(report.view),
+            _findings(report),
+            _well(report, verbose=verbose),
+            _not_judged(report),
+            _not_seen(report),
+            _cost(report.cost),
+        )
+        for block in part
+    )
+
+
+def _head(report: AdviseReport) -> Iterator[Block]:
+    yield Heading(f"tuneagent {safe(report.version)}: {safe(report.origin)}")
+    yield Paragraph(machine_line(report.view))
+    yield Gap()
+    tone, answer = _answer(report)
+    yield Heading(answer, tone)
+
+
+def _answer(report: AdviseReport) -> tuple[Tone, str]:
+    if report.worst is None:
+        return _ANSWERS[report.state]
+    counts = [(sum(one.severity is level for one in report.findings), str(level)) for level in reversed(Severity)]
+    words = ", ".join(f"{count} {level}" for count, level in counts if count)
+    subjects = ", ".join(sorted({safe(one.subject) for one in report.findings}))
+    total = len(report.findings)
+    return _TONES[report.worst], f"{total} finding{'s' if total > 1 else ''} ({words}) on {subjects}."
+
+
+def _findings(report: AdviseReport) -> Iterator[Block]:
+    answered: set[tuple[str, str]] = set()
+    for position, advice in enumerate(report.plan.advice, 1):
+        yield Gap()
+        yield from _advice(position, advice, applies=report.applies)
+        answered |= {(one.rule, one.subject) for one in advice.findings}
+    for finding in report.findings:
+        if (finding.rule, finding.subject) not in answered:
+            yield Gap()
+            yield from _finding(finding)
+            yield from _why_no_change(report, finding)
+
+
+def _advice(position: int, advice: Advice, *, applies: bool) -> Iterator[Block]:
+    worst = max(finding.severity for finding in advice.findings)
+    yield Heading(f"{position}. {safe(advice.title)} ({safe(advice.id)})", _TONES[worst])
+    for finding in advice.findings:
+        yield from _finding(finding)
+    changes = len(advice.changes)
+    yield Paragraph(f"{changes} change{'s' if changes != 1 else ''}:", 3, Tone.PLAIN, "Change:")
+    yield from _changes(advice)
+    for label, text in _facts(advice):
+        yield Paragraph(text, 3, Tone.PLAIN, label)
+    yield Paragraph("as root:", 3, Tone.PLAIN, "Do:")
+    yield Lines(tuple(safe(change.do, 2000) for change in advice.changes))
+    yield from _undo(advice)
+    if applies:
+        yield Paragraph(safe(advice.apply_command), 3, Tone.PLAIN, "Or:")
+
+
+def _changes(advice: Advice) -> Iterator[Block]:
+    rows = tuple(
+        (safe(change.where), safe(UNKNOWN if change.old is None else change.old), safe(change.new), safe(change.why))
+        for change in advice.changes
+    )
+    yield Table(("what", "old", "new", "why"), rows, indent=6)
+
+
+def _undo(advice: Advice) -> Iterator[Block]:
+    lines = tuple(safe(change.undo, 2000) for change in reversed(advice.changes) if change.undo is not None)
+    if lines:
+        yield Paragraph("as root, gives back the old values:", 3, Tone.PLAIN, "Undo:")
+        yield Lines(lines)
+    if len(lines) < len(advice.changes):
+        yield Paragraph("some old values could not be read: those changes have no undo line.", 3, Tone.WARNING, "Undo:")
+
+
+def _facts(advice: Advice) -> Iterator[tuple[str, str]]:
+    yield "Where:", f"on the {advice.role.value}"
+    yield "Disrupts:", _DISRUPTION[advice.disruption]
+    if advice.expects:
+        for one in advice.expects:
+            reach = f"{one.direction} {one.percent_low:g} to {one.percent_high:g} %"
+            yield "Expect:", f"{safe(one.metric)} {reach} ({safe(one.source)})"
+    else:
+        yield "Expect:", "no figure is known; measure before and after"
+    if advice.guards:
+        words = "; ".join(f"{safe(one.metric)} worse by more than {one.worse_percent_max:g} %" for one in advice.guards)
+        yield "Give back if:", words
+    for note in advice.notes:
+        yield "Note:", safe(note)
+
+
+def _finding(finding: Finding) -> Iterator[Block]:
+    severity = f"{finding.severity}".upper()
+    yield Paragraph(f"{safe(finding.title)} [{safe(finding.rule)}]", 3, _TONES[finding.severity], f"{severity}:")
+    yield Paragraph(safe(finding.explanation, 2000), 3)
+    yield _evidence(finding.evidence)
+
+
+def _evidence(evidence: tuple[Evidence, ...]) -> Table:
+    rows = tuple((safe(one.metric), with_unit(one.value, one.unit), safe(one.source)) for one in evidence)
+    return Table(("evidence", "value", "from"), rows, indent=6)
+
+
+def _why_no_change(report: AdviseReport, finding: Finding) -> Iterator[Block]:
+    reasons = {one for one in report.plan.declined if one.subject == finding.subject and finding.rule in one.rules}
+    for declined in sorted(reasons, key=lambda one: one.policy):
+        yield Paragraph(f"{safe(declined.policy)}: {safe(declined.reason)}", 3, Tone.FAINT, "No change by")
+    yield Paragraph(f"tuneagent explain {safe(finding.rule)}", 3, Tone.FAINT, "More:")
+
+
+def _well(report: AdviseReport, *, verbose: bool) -> Iterator[Block]:
+    if not report.clear:
+        return
+    yield Gap()
+    yield Heading("Looked at and well")
+    if verbose or report.state is not State.FINDINGS:
+        yield Table(("rule", "on", "the numbers that say so"), tuple(_clear_row(one) for one in report.clear))
+        return
+    rules = sorted({one.rule for one in report.clear})
+    yield Paragraph(f"{', '.join(rules)} (--verbose gives the numbers)", 2)
+
+
+def _clear_row(clear: Clear) -> tuple[str, str, str]:
+    words = ", ".join(f"{safe(one.metric)} {with_unit(one.value, one.unit)}" for one in clear.evidence)
+    return clear.rule, safe(clear.subject), words
+
+
+def _not_judged(report: AdviseReport) -> Iterator[Block]:
+    if not report.unjudged:
+        return
+    yield Gap()
+    yield Heading("Not judged")
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for one in report.unjudged:
+        by_reason.setdefault((one.subject, one.reason), []).append(one.rule)
+    for (subject, reason), rules in by_reason.items():
+        yield Paragraph(f"{safe(reason)} ({', '.join(rules)})", 2, Tone.PLAIN, f"{safe(subject)}:")
+
+
+def _not_seen(report: AdviseReport) -> Iterator[Block]:
+    rows = missing_rows(report.view.missing)
+    if not rows:
+        return
+    yield Gap()
+    yield Heading("Not seen, and therefore unknown")
+    yield Table(("what", "why", "what would help"), rows)
+
+
+def _cost(cost: AgentCost | None) -> Iterator[Block]:
+    if cost is None:
+        return
+    parts = [f"{number(cost.cpu_s * 1000)} ms of CPU"]
+    if cost.sampling_cpu_s is not None:
+        parts.append(f"{number(cost.sampling_cpu_s * 1000)} ms of it for the samples")
+    if cost.peak_rss_bytes is not None:
+        parts.append(f"{number(cost.peak_rss_bytes / 1e6)} MB at most")
+    yield Gap()
+    yield Paragraph(f"This report cost {', '.join(parts)}.", 0, Tone.FAINT)

@@ -1,0 +1,98 @@
+"""The machine and its interfaces in a few lines: what the rest of a report is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tuneagent.model.irq import QueueIrq, QueueRole
+from tuneagent.model.nic import Nic
+from tuneagent.model.view import IrqRate, NicRate, View
+from tuneagent.model.virtio import Feature
+from tuneagent.report.document import Block, Gap, Heading, Paragraph, Table
+from tuneagent.report.safe import safe
+from tuneagent.report.values import UNKNOWN, cpus, number
+
+MOST_QUEUES = 16
+"""Rows of the queue table in a text report; the JSON has all."""
+_DATA = (QueueRole.INPUT, QueueRole.OUTPUT, QueueRole.SHARED_QUEUES, QueueRole.DEVICE)
+
+
+def machine_line(view: View) -> str:
+    """Role, virtualisation, kernel, CPUs and the interval on one line."""
+    identity, topology = view.after.identity, view.after.cpus
+    parts: list[str] = []
+    if identity is not None:
+        kind = identity.virtualisation or "virtualisation unknown"
+        parts.append(f"{identity.role.value} ({safe(kind)})")
+        if identity.container:
+            parts.append(f"in a container ({safe(identity.container)})")
+        parts.append(f"Linux {safe(identity.kernel_release or UNKNOWN)} {safe(identity.architecture or '')}".rstrip())
+    if topology is not None:
+        parts.append(f"{len(topology.online)} CPUs online ({topology.online})")
+        if topology.isolated:
+            parts.append(f"isolated {topology.isolated}")
+    parts.append(f"over {view.interval_s:.1f} s" if view.interval_s else f"no rates: {safe(view.rates_reason or '')}")
+    return ", ".join(parts)
+
+
+def interface_blocks(view: View) -> Iterator[Block]:
+    """For each virtio interface: what it is, what it carried, and its interrupts by queue."""
+    for nic in view.after.virtio_nics:
+        yield Gap()
+        yield Heading(_title(view, nic))
+        rate = view.nics.get(nic.name)
+        if rate is not None:
+            yield Paragraph(_traffic(rate), 2)
+        rows = [_interrupt_row(view, irq) for irq in nic.irqs_of(*_DATA)]
+        if rows:
+            yield _interrupts(rows)
+        if len(rows) > MOST_QUEUES:
+            yield Paragraph(f"{len(rows) - MOST_QUEUES} more interrupts are in --json", 2)
+
+
+def _title(view: View, nic: Nic) -> str:
+    device = view.after.virtio_device(nic.virtio)
+    event_index = device.has(Feature.RING_EVENT_IDX) if device else None
+    words = {True: "on", False: "off", None: "unknown"}[event_index]
+    most = nic.channels.pairs_max if nic.channels else None
+    offered = f" of {most} offered" if most is not None else ""
+    place = f"{safe(nic.virtio or '')} at {safe(nic.bus_address or UNKNOWN)}"
+    return f"{safe(nic.name)}: {place}, {nic.queue_pairs} queue pairs in use{offered}, event index {words}"
+
+
+def _traffic(rate: NicRate) -> str:
+    facts = (
+        ("received", rate.rx_packets_per_sec, " packets/s"),
+        ("sent", rate.tx_packets_per_sec, " packets/s"),
+        ("interrupts", rate.interrupts_per_sec, "/s"),
+        ("receive interrupts per packet", rate.rx_interrupts_per_packet, ""),
+        ("transmit kicks per packet", rate.tx_kicks_per_packet, ""),
+        ("receive drops", rate.rx_drops_per_sec, "/s"),
+    )
+    return ", ".join(f"{name} {number(value)}{unit if value is not None else ''}" for name, value, unit in facts)
+
+
+def _interrupts(rows: list[tuple[str, ...]]) -> Table:
+    columns = ("queue", "IRQ", "may go to", "goes to", "interrupts/s", "on CPU")
+    return Table(columns, tuple(rows[:MOST_QUEUES]), frozenset({"IRQ", "interrupts/s"}))
+
+
+def _interrupt_row(view: View, irq: QueueIrq) -> tuple[str, ...]:
+    line, rate = view.after.irq(irq.irq), view.irqs.get(irq.irq)
+    name = irq.role.value if irq.queue is None else f"{irq.role.value}.{irq.queue}"
+    return (
+        name,
+        str(irq.irq),
+        cpus(line.affinity if line else None),
+        cpus(line.effective_affinity if line else None),
+        number(rate.per_sec if rate else None),
+        _landed(rate),
+    )
+
+
+def _landed(rate: IrqRate | None) -> str:
+    if rate is None:
+        return UNKNOWN
+    shares = sorted(rate.per_cpu.items(), key=lambda entry: (-entry[1], entry[0]))
+    words = [f"{cpu}: {100 * count / rate.count:.0f} %" for cpu, count in shares[:4] if rate.count]
+    return ", ".join(words) + (" …" if len(shares) > len(words) else "") if words else "none"

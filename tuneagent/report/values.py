@@ -1,0 +1,39 @@
+"""Numbers and sets as people read them, each with its unit; an unknown is a word, never 0."""
+
+from __future__ import annotations
+
+from tuneagent.model.cpuset import CpuSet
+from tuneagent.report.safe import safe
+
+UNKNOWN = "unknown"
+_HUNDRED = 100.0
+
+
+def number(value: float | None) -> str:
+    """Three significant digits below 100, whole numbers with thousands separators above."""
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, int):
+        return f"{value:,}"
+    if abs(value) >= _HUNDRED:
+        return f"{value:,.0f}"
+    # 'g' would turn small numbers into exponents; four decimals hold every ratio that a rule looks at.
+    text = f"{value:.4f}" if abs(value) < 1 else f"{value:.2f}"
+    return text.rstrip("0").rstrip(".") or "0"
+
+
+def with_unit(value: float | str | None, unit: str) -> str:
+    """A value and its unit, as in ``12,000/s``, ``97 %``, ``0-3``."""
+    if value is None:
+        return UNKNOWN
+    text = safe(value) if isinstance(value, str) else number(value)
+    if not unit:
+        return text
+    return f"{text}{unit[1:]}" if unit.startswith("1/") else f"{text} {unit}"
+
+
+def cpus(value: CpuSet | None) -> str:
+    """A CPU list; the empty set is a word."""
+    if value is None:
+        return UNKNOWN
+    return str(value) or "none"
