@@ -7,8 +7,10 @@ import re
 from tuneagent.model.counters import InterruptRow, Interrupts
 from tuneagent.model.cpuset import MAX_CPUS
 from tuneagent.model.errors import ParseError
-from tuneagent.parse.interrupt_source import InterruptSource, split_source
+from tuneagent.parse.interrupt_source import InterruptSource, pci_address, split_source
 from tuneagent.parse.lines import U64_MAX, empty, natural, require_printable, shown
+
+__all__ = ["parse", "pci_address"]
 
 _CPU = re.compile(r"CPU([0-9]{1,5})")
 _IRQ_DIGITS = 10
