@@ -1,0 +1,1 @@
+"""Plain virtual machines under software emulation, on the files of the machine that runs the tests."""
