@@ -1,0 +1,54 @@
+"""What irqbalance was told to leave alone: its own command line and its environment file together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tuneagent.model.irqbalance import Irqbalance
+from tuneagent.model.snapshot import Snapshot
+
+MAX_DIGITS = 10
+
+
+def running(snapshot: Snapshot) -> bool | None:
+    """Whether irqbalance runs; None when that is not known."""
+    return snapshot.irqbalance.running if snapshot.irqbalance is not None else None
+
+
+def banned(snapshot: Snapshot, irq: int) -> bool:
+    """Whether irqbalance was told to leave this interrupt alone, by number or by driver or interrupt name.
+
+    A ban over its socket cannot be seen here. ``--banmod`` matches any part of a name (irqbalance(1)).
+    """
+    balancer = snapshot.irqbalance
+    if balancer is None:
+        return False
+    line = snapshot.irq(irq)
+    names = line.actions if line is not None else ()
+    return irq in _irqs(balancer) or any(module and module in name for module in _modules(balancer) for name in names)
+
+
+def _irqs(balancer: Irqbalance) -> frozenset[int]:
+    given = {
+        int(value)
+        for value in _values(balancer.command, "--banirq", "-i")
+        if value.isascii() and value.isdigit() and len(value) <= MAX_DIGITS
+    }
+    return frozenset(given) | (balancer.config.banned_irqs if balancer.config is not None else frozenset())
+
+
+def _modules(balancer: Irqbalance) -> tuple[str, ...]:
+    given = tuple(_values(balancer.command, "--banmod", "-m"))
+    return given + balancer.config.banned_modules if balancer.config is not None else given
+
+
+def _values(command: tuple[str, ...], long: str, short: str) -> Iterator[str]:
+    """Values of an option in getopt_long's spellings: ``--long=v``, ``--long v``, ``-sv``, ``-s v``."""
+    words = iter(command[1:])
+    for word in words:
+        if word in {long, short}:
+            yield next(words, "")
+        elif word.startswith(f"{long}="):
+            yield word.removeprefix(f"{long}=")
+        elif word.startswith(short) and not word.startswith("--"):
+            yield word.removeprefix(short)

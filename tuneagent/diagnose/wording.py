@@ -1,0 +1,51 @@
+"""Numbers and names in sentences: exact, short, and without anything that a hostile file put into them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tuneagent.model.cpuset import MAX_CPUS, CpuSet
+
+NAMES_SHOWN = 6
+NAME_LENGTH = 64
+LARGE = 100
+TINY = 0.0005
+
+
+def number(value: float) -> str:
+    """``5,154``, ``97.98``, ``0.120``: whole from 100 up, three decimals below 1, and never a scale word."""
+    if abs(value) >= LARGE or value == value // 1:
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if abs(value) >= 1 else f"{value:.3f}" if abs(value) >= TINY else f"{value:.1e}"
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 queue``, ``1,024 queues``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def named(numbers: Iterable[int], noun: str) -> str:
+    """``IRQ 31``, ``IRQs 31, 33 and 3 more``."""
+    every = list(numbers)
+    return f"{noun} {listed(map(str, every))}" if len(every) == 1 else f"{noun}s {listed(map(str, every))}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """The first names, each on one line and of bounded length, and how many more there are."""
+    every = list(names)
+    shown = ", ".join(clean(name) for name in every[:NAMES_SHOWN])
+    return shown if len(every) <= NAMES_SHOWN else f"{shown} and {len(every) - NAMES_SHOWN:,} more"
+
+
+def clean(text: str) -> str:
+    """The text without control characters, cut to a length that fits a line."""
+    printable = "".join(char if char.isprintable() else "?" for char in text[:NAME_LENGTH])
+    return printable if len(text) <= NAME_LENGTH else f"{printable}…"
+
+
+def cpu_list(cpus: Iterable[int]) -> str:
+    """``CPU 0``, ``CPUs 0-3,8``; ``no CPU`` for none."""
+    members = CpuSet.of(cpu for cpu in cpus if 0 <= cpu < MAX_CPUS)
+    if not members:
+        return "no CPU"
+    return f"CPU {members}" if len(members) == 1 else f"CPUs {members}"
