@@ -1,0 +1,70 @@
+"""interrupt-storm: many interrupts and hardly a packet."""
+
+from __future__ import annotations
+
+from tuneagent.diagnose import sources
+from tuneagent.diagnose.subjects import data_irqs, no_rates, virtio_nics
+from tuneagent.diagnose.thresholds import STORM_INTERRUPTS_PER_PACKET, STORM_INTERRUPTS_PER_SEC
+from tuneagent.diagnose.wording import listed, named, number
+from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
+from tuneagent.model.irq import QueueRole
+from tuneagent.model.nic import Nic
+from tuneagent.model.view import View
+
+NAME = "interrupt-storm"
+
+
+def judge(view: View) -> tuple[Judgement, ...]:
+    """One judgement a virtio NIC. A low interrupt rate is well without any packet counter."""
+    return tuple(_nic(view, nic) for nic in virtio_nics(view))
+
+
+def _nic(view: View, nic: Nic) -> Judgement:
+    rate = view.nics.get(nic.name)
+    if view.before is None or rate is None:
+        return no_rates(view, NAME, nic.name)
+    interrupts, packets = rate.interrupts_per_sec, rate.packets_per_sec
+    if interrupts is None:
+        return Unjudged(NAME, nic.name, f"the interrupts of {nic.name} were not counted in both samples")
+    evidence = (
+        Evidence("interrupts_per_sec", interrupts, "1/s", sources.INTERRUPTS),
+        Evidence("packets_per_sec", packets, "1/s", sources.statistics(nic.name)),
+    )
+    if interrupts < STORM_INTERRUPTS_PER_SEC:
+        return Clear(NAME, nic.name, evidence)
+    if packets is None:
+        return Unjudged(NAME, nic.name, f"the packets of {nic.name} were not counted in both samples")
+    if interrupts <= packets * STORM_INTERRUPTS_PER_PACKET:
+        return Clear(NAME, nic.name, evidence)
+    return _finding(view, nic, interrupts, packets, evidence)
+
+
+def _finding(view: View, nic: Nic, interrupts: float, packets: float, evidence: tuple[Evidence, ...]) -> Finding:
+    fired = _fired(view, nic)
+    return Finding(
+        NAME,
+        nic.name,
+        Severity.WARNING,
+        f"{nic.name} takes {number(interrupts)} interrupts/s for {number(packets)} packets/s",
+        f"{number(interrupts)} interrupts/s against {number(packets)} packets/s; a packet has two at most. "
+        f"{_where(fired)}{_line(view, nic)}",
+        evidence,
+        fired,
+    )
+
+
+def _fired(view: View, nic: Nic) -> tuple[int, ...]:
+    """The data interrupts that fired, busiest first."""
+    rates = [rate for irq in data_irqs(nic) if (rate := view.rate_of(irq)) is not None and rate.count > 0]
+    return tuple(rate.irq for rate in sorted(rates, key=lambda rate: -rate.count))
+
+
+def _where(fired: tuple[int, ...]) -> str:
+    return f"They fell on {named(fired, 'IRQ')}." if fired else "Which of its interrupts they are is not known."
+
+
+def _line(view: View, nic: Nic) -> str:
+    """Whose else a legacy line is."""
+    lines = [view.after.irq(irq.irq) for irq in nic.irqs_of(QueueRole.DEVICE)]
+    others = [name for line in lines if line is not None for name in line.actions if name != nic.virtio]
+    return f" The line is shared with {listed(others)}, which may be the cause." if others else ""
