@@ -1,0 +1,39 @@
+"""queues-below-cpus: the device offers more queue pairs than are in use, and there are CPUs for them."""
+
+from __future__ import annotations
+
+from tuneagent.diagnose.queue_limits import evidence, offered_pairs
+from tuneagent.diagnose.subjects import no_topology, online, single_cpu, virtio_nics
+from tuneagent.diagnose.wording import counted
+from tuneagent.model.finding import Clear, Finding, Judgement, Severity, Unjudged
+from tuneagent.model.nic import Nic
+from tuneagent.model.view import View
+
+NAME = "queues-below-cpus"
+
+
+def judge(view: View) -> tuple[Judgement, ...]:
+    """One judgement a virtio NIC; nothing with one CPU."""
+    return () if single_cpu(view) else tuple(_nic(view, nic) for nic in virtio_nics(view))
+
+
+def _nic(view: View, nic: Nic) -> Judgement:
+    cpus, offered = online(view), offered_pairs(view, nic)
+    if cpus is None:
+        return no_topology(NAME, nic.name)
+    if offered is None:
+        return Unjudged(NAME, nic.name, f"how many queues the device of {nic.name} offers is not known")
+    if not nic.queue_pairs:
+        return Unjudged(NAME, nic.name, f"how many queues {nic.name} uses is not known")
+    wanted, facts = min(len(cpus), offered), evidence(nic, offered, len(cpus))
+    if nic.queue_pairs >= wanted:
+        return Clear(NAME, nic.name, facts)
+    return Finding(
+        NAME,
+        nic.name,
+        Severity.WARNING,
+        f"{nic.name} uses {nic.queue_pairs} of {counted(wanted, 'possible queue')}",
+        f"{counted(nic.queue_pairs, 'queue pair')} in use, {offered} offered by the device, {len(cpus)} CPUs online: "
+        f"{wanted} could share the work.",
+        facts,
+    )

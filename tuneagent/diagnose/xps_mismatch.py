@@ -1,0 +1,110 @@
+"""xps-mismatch: the choice of a transmit queue does not fit the CPUs and the interrupts."""
+
+from __future__ import annotations
+
+from tuneagent.diagnose import sources
+from tuneagent.diagnose.placement import landing
+from tuneagent.diagnose.subjects import device_nics, no_topology, online, single_cpu
+from tuneagent.diagnose.wording import counted, cpu_list, named
+from tuneagent.model.cpuset import CpuSet
+from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
+from tuneagent.model.irq import QueueRole
+from tuneagent.model.nic import Nic
+from tuneagent.model.view import View
+
+NAME = "xps-mismatch"
+
+
+def judge(view: View) -> tuple[Judgement, ...]:
+    """At most one judgement an interface with a device and several transmit queues; nothing with one CPU."""
+    if single_cpu(view):
+        return ()
+    return tuple(_nic(view, nic) for nic in device_nics(view) if len(nic.tx_queues) > 1)
+
+
+def _nic(view: View, nic: Nic) -> Judgement:
+    cpus = online(view)
+    if cpus is None:
+        return no_topology(NAME, nic.name)
+    maps = {queue.index: queue.xps_cpus & cpus for queue in nic.tx_queues if queue.xps_cpus is not None}
+    if len(maps) < len(nic.tx_queues):
+        return Unjudged(NAME, nic.name, f"the XPS map of not every transmit queue of {nic.name} could be read")
+    return _fault(view, nic, maps, cpus) or Clear(NAME, nic.name, _evidence(nic, maps))
+
+
+def _fault(view: View, nic: Nic, maps: dict[int, CpuSet], cpus: CpuSet) -> Finding | None:
+    """The first fault in order of weight."""
+    covered = CpuSet.of(cpu for each in maps.values() for cpu in each)
+    used = [queue for queue, each in maps.items() if each]
+    astray = _astray(view, nic, maps)
+    if not used:
+        return _info(
+            nic,
+            maps,
+            "has no XPS map",
+            "No CPU has a transmit queue of its own: a hash of the flow chooses, so "
+            "a queue is used, and its lock taken, from any CPU.",
+        )
+    if len(used) == 1 and len(covered) > 1:
+        return _one_queue(nic, maps, used[0], covered)
+    if cpus - covered:
+        return _info(
+            nic,
+            maps,
+            f"has no transmit queue for {cpu_list(cpus - covered)}",
+            f"XPS maps cover {cpu_list(covered)} only; for {cpu_list(cpus - covered)} a hash of the flow chooses.",
+        )
+    if astray:
+        return _info(
+            nic,
+            maps,
+            f"maps {named(astray, 'transmit queue')} to CPUs that do not take the interrupt",
+            f"The interrupt of {named(astray, 'transmit queue')} goes to a CPU outside the queue's XPS map, so "
+            "sending and completing a packet are on different CPUs.",
+            tuple(astray),
+        )
+    if all(len(each) > 1 for each in maps.values()):
+        return _info(
+            nic,
+            maps,
+            f"stripes {counted(len(covered), 'CPU')} over {counted(len(maps), 'transmit queue')}",
+            "Every queue is shared by several CPUs. Elsewhere a stripe over all CPUs was measured slower than a "
+            "map of only the CPU that takes the interrupt; whether it is here, only a trial can tell.",
+        )
+    return None
+
+
+def _astray(view: View, nic: Nic, maps: dict[int, CpuSet]) -> list[int]:
+    """Queues whose interrupt's one CPU is outside their map."""
+    astray: list[int] = []
+    for queue, irqs in nic.pairs().items():
+        own = min(irqs, key=lambda irq: irq.role is not QueueRole.OUTPUT)
+        home = landing(view, own).home
+        if home is not None and maps.get(queue) and home not in maps[queue]:
+            astray.append(queue)
+    return astray
+
+
+def _one_queue(nic: Nic, maps: dict[int, CpuSet], queue: int, covered: CpuSet) -> Finding:
+    return Finding(
+        NAME,
+        nic.name,
+        Severity.WARNING,
+        f"{nic.name} sends from {cpu_list(covered)} through transmit queue {queue} alone",
+        f"Only transmit queue {queue} of {len(maps)} has an XPS map, and {cpu_list(covered)} are in it: all of them "
+        "take turns on its lock while the other queues lie idle.",
+        _evidence(nic, maps),
+        queues=(queue,),
+        cpus=tuple(covered),
+    )
+
+
+def _info(nic: Nic, maps: dict[int, CpuSet], title: str, why: str, queues: tuple[int, ...] = ()) -> Finding:
+    return Finding(NAME, nic.name, Severity.INFO, f"{nic.name} {title}", why, _evidence(nic, maps), queues=queues)
+
+
+def _evidence(nic: Nic, maps: dict[int, CpuSet]) -> tuple[Evidence, ...]:
+    return tuple(
+        Evidence(f"tx{queue}_xps_cpus", str(each), "CPU list", sources.transmit_queue(nic.name, queue, "xps_cpus"))
+        for queue, each in sorted(maps.items())
+    )
