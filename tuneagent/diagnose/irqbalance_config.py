@@ -1,0 +1,51 @@
+"""irqbalance-config: faults in irqbalance's environment file."""
+
+from __future__ import annotations
+
+from tuneagent.diagnose import balancer
+from tuneagent.diagnose.subjects import MACHINE
+from tuneagent.diagnose.wording import clean, listed
+from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
+from tuneagent.model.irqbalance import IrqbalanceConfig
+from tuneagent.model.view import View
+
+NAME = "irqbalance-config"
+DEPRECATED_KEY = "IRQBALANCE_BANNED_CPUS"
+
+
+def judge(view: View) -> tuple[Judgement, ...]:
+    """One judgement of the machine; nothing where there is no such file."""
+    if view.after.irqbalance is None:
+        return (Unjudged(NAME, MACHINE, "irqbalance's configuration was not looked at"),)
+    config = view.after.irqbalance.config
+    return () if config is None else (_judge(view, config),)
+
+
+def _judge(view: View, config: IrqbalanceConfig) -> Judgement:
+    path = clean(config.path)
+    deprecated = config.banned_cpus_key == DEPRECATED_KEY
+    errors = tuple(Evidence("configuration_error", clean(error), "", path) for error in config.errors)
+    if not errors and not deprecated:
+        return Clear(NAME, MACHINE, (Evidence("configuration_errors", 0, "errors", path),))
+    old = (Evidence("deprecated_key", DEPRECATED_KEY, "", path),) if deprecated else ()
+    unused = balancer.running(view.after) is False
+    return Finding(
+        NAME,
+        MACHINE,
+        Severity.WARNING if errors and not unused else Severity.INFO,
+        f"{path} has {'faults' if errors else 'a deprecated key'}",
+        " ".join((*_faults(config), *_old(deprecated=deprecated), *_unused(unused=unused))),
+        (*errors, *old),
+    )
+
+
+def _faults(config: IrqbalanceConfig) -> tuple[str, ...]:
+    return (f"Faults: {listed(config.errors)}.",) if config.errors else ()
+
+
+def _old(*, deprecated: bool) -> tuple[str, ...]:
+    return (f"{DEPRECATED_KEY} is a mask and deprecated; IRQBALANCE_BANNED_CPULIST is a list.",) if deprecated else ()
+
+
+def _unused(*, unused: bool) -> tuple[str, ...]:
+    return ("irqbalance does not run, so it has no effect now.",) if unused else ()

@@ -1,0 +1,110 @@
+"""irqbalance-fights-pins: irqbalance runs over interrupts that somebody placed and did not ban."""
+
+from __future__ import annotations
+
+from tuneagent.diagnose import balancer, sources
+from tuneagent.diagnose.subjects import data_irqs, no_interrupts, no_topology, online, single_cpu, virtio_nics
+from tuneagent.diagnose.wording import clean, named
+from tuneagent.model.cpuset import CpuSet
+from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
+from tuneagent.model.irq import IrqLine
+from tuneagent.model.nic import Nic
+from tuneagent.model.view import View
+
+NAME = "irqbalance-fights-pins"
+
+
+def judge(view: View) -> tuple[Judgement, ...]:
+    """One judgement a virtio NIC where irqbalance runs; nothing where it does not, or with one CPU."""
+    runs = balancer.running(view.after)
+    if runs is False or single_cpu(view):
+        return ()
+    if runs is None:
+        return tuple(Unjudged(NAME, nic.name, "whether irqbalance runs is not known") for nic in virtio_nics(view))
+    return tuple(_nic(view, nic) for nic in virtio_nics(view))
+
+
+def _nic(view: View, nic: Nic) -> Judgement:
+    cpus = online(view)
+    lines = [line for irq in data_irqs(nic) if (line := view.after.irq(irq.irq)) is not None]
+    if not lines:
+        return no_interrupts(NAME, nic)
+    if cpus is None:
+        return no_topology(NAME, nic.name)
+    moved = [line for line in lines if _changes(view, line)]
+    free = [line for line in lines if not balancer.banned(view.after, line.irq)]
+    if moved:
+        return _moved(view, nic, moved, free)
+    pinned = [line for line in free if _hand_pinned(line, cpus)]
+    return _pinned(nic, pinned) if pinned else _clear(view, nic, len(lines) - len(free))
+
+
+def _hand_pinned(line: IrqLine, cpus: CpuSet) -> bool:
+    """Narrower than all CPUs and not what the driver itself asked for."""
+    affinity = line.affinity
+    return bool(affinity) and affinity is not None and bool(cpus - affinity) and affinity != line.affinity_hint
+
+
+def _changes(view: View, line: IrqLine) -> tuple[Evidence, ...]:
+    """What differs of an interrupt's placement between the two samples."""
+    old = view.before.irq(line.irq) if view.before is not None else None
+    if old is None:
+        return ()
+    pairs = (
+        ("affinity", old.affinity, line.affinity, sources.affinity(line.irq)),
+        ("effective_affinity", old.effective_affinity, line.effective_affinity, sources.effective_affinity(line.irq)),
+    )
+    return tuple(
+        Evidence(f"irq{line.irq}_{name}", f"{before} -> {after}", "CPU list", source)
+        for name, before, after, source in pairs
+        if before is not None and after is not None and before != after
+    )
+
+
+def _moved(view: View, nic: Nic, moved: list[IrqLine], free: list[IrqLine]) -> Finding:
+    numbers = tuple(sorted(line.irq for line in moved))
+    banned = not any(line in free for line in moved)
+    who = "they are banned there, so it may be something else" if banned else "irqbalance runs and is free to move them"
+    return _finding(
+        nic,
+        Severity.WARNING,
+        f"{named(numbers, 'IRQ')} of {nic.name} moved while irqbalance runs",
+        f"The affinity of {named(numbers, 'IRQ')} changed between the two samples; {who}.",
+        (_process(view), *(change for line in moved for change in _changes(view, line))),
+        numbers,
+    )
+
+
+def _pinned(nic: Nic, pinned: list[IrqLine]) -> Finding:
+    numbers = tuple(sorted(line.irq for line in pinned))
+    return _finding(
+        nic,
+        Severity.INFO,
+        f"irqbalance may move {named(numbers, 'IRQ')} of {nic.name}",
+        f"{named(numbers, 'IRQ')} may go to some CPUs only and irqbalance was not told to leave them: either it placed "
+        "them itself, or it will undo what somebody did by hand.",
+        tuple(
+            Evidence(f"irq{line.irq}_affinity", str(line.affinity), "CPU list", sources.affinity(line.irq))
+            for line in pinned
+        ),
+        numbers,
+    )
+
+
+def _finding(
+    nic: Nic, severity: Severity, title: str, why: str, evidence: tuple[Evidence, ...], irqs: tuple[int, ...]
+) -> Finding:
+    queues = tuple(sorted({irq.queue for irq in data_irqs(nic) if irq.irq in irqs and irq.queue is not None}))
+    return Finding(NAME, nic.name, severity, title, why, evidence, irqs, queues)
+
+
+def _process(view: View) -> Evidence:
+    known = view.after.irqbalance
+    command = " ".join(known.command) if known is not None else ""
+    return Evidence("irqbalance_command", clean(command) or "unknown", "", sources.IRQBALANCE)
+
+
+def _clear(view: View, nic: Nic, banned: int) -> Clear:
+    return Clear(
+        NAME, nic.name, (_process(view), Evidence("banned_interrupts", banned, "interrupts", sources.IRQBALANCE))
+    )
