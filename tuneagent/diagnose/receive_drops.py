@@ -1,0 +1,138 @@
+"""receive-drops: packets that arrived and were lost, at the NIC or at a CPU's backlog."""
+
+from __future__ import annotations
+
+from tuneagent.diagnose import sources
+from tuneagent.diagnose.subjects import MACHINE, device_nics, no_rates, role
+from tuneagent.diagnose.thresholds import DROPS_CRITICAL_PERCENT, DROPS_PER_SEC, SQUEEZES_PER_SEC
+from tuneagent.diagnose.wording import number
+from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
+from tuneagent.model.identity import Role
+from tuneagent.model.nic import Nic
+from tuneagent.model.view import CpuRate, NicRate, View
+
+NAME = "receive-drops"
+TAP = "tun"
+NOT_SEEN = "Packets dropped at the host's tap, before the guest, cannot be seen from here."
+
+
+def judge(view: View) -> tuple[Judgement, ...]:
+    """One judgement an interface with a device, one a host tap that drops, one a CPU that drops or the machine."""
+    if view.before is None:
+        return (no_rates(view, NAME, MACHINE),)
+    nics = tuple(_nic(view, nic) for nic in device_nics(view))
+    taps = tuple(found for nic in view.after.nics or () for found in _tap(view, nic))
+    return (*nics, *taps, *_backlog(view))
+
+
+def _nic(view: View, nic: Nic) -> Judgement:
+    rate = view.nics.get(nic.name)
+    if rate is None:
+        return Unjudged(NAME, nic.name, f"{nic.name} was not counted in both samples")
+    losses = {
+        "rx_dropped": rate.rx_drops_per_sec,
+        "rx_missed_errors": rate.rx_missed_per_sec,
+        "rx_errors": rate.rx_errors_per_sec,
+    }
+    known = [value for value in losses.values() if value is not None]
+    if not known:
+        return Unjudged(NAME, nic.name, f"no drop counter of {nic.name} was read in both samples")
+    evidence = (*_counters(nic, losses), *_unseen(view, nic))
+    # The counters overlap in some drivers, so the largest is shown and they are never added up.
+    worst = max(known)
+    return _nic_finding(view, nic, rate, worst, evidence) if worst >= DROPS_PER_SEC else Clear(NAME, nic.name, evidence)
+
+
+def _counters(nic: Nic, losses: dict[str, float | None]) -> tuple[Evidence, ...]:
+    source = sources.statistics(nic.name)
+    return tuple(Evidence(f"{name}_per_sec", value, "1/s", source) for name, value in losses.items())
+
+
+def _unseen(view: View, nic: Nic) -> tuple[Evidence, ...]:
+    if role(view) is not Role.GUEST or nic.virtio is None:
+        return ()
+    return (Evidence("host_tap_drops_per_sec", None, "1/s", "the host's tap, not visible in the guest"),)
+
+
+def _nic_finding(view: View, nic: Nic, rate: NicRate, worst: float, evidence: tuple[Evidence, ...]) -> Finding:
+    percent = _percent(worst, rate.rx_packets_per_sec)
+    share = "" if percent is None else f", {number(percent)} % of what arrived"
+    blind = f" {NOT_SEEN}" if _unseen(view, nic) else ""
+    return Finding(
+        NAME,
+        nic.name,
+        _severity(percent),
+        f"{nic.name} loses {number(worst)} packets/s on receive",
+        f"{number(worst)} packets/s lost{share}, by the largest of its receive counters.{blind}",
+        evidence,
+    )
+
+
+def _percent(lost: float, delivered: float | None) -> float | None:
+    """Loss of what was offered, in percent."""
+    return None if delivered is None or lost + delivered <= 0 else 100.0 * lost / (lost + delivered)
+
+
+def _severity(percent: float | None) -> Severity:
+    return Severity.CRITICAL if percent is not None and percent >= DROPS_CRITICAL_PERCENT else Severity.WARNING
+
+
+def _tap(view: View, nic: Nic) -> tuple[Finding, ...]:
+    """A tap's transmit drops are its guest's receive drops: directions are mirrored."""
+    rate = view.nics.get(nic.name)
+    if nic.link is None or nic.link.kind != TAP or rate is None or (rate.tx_drops_per_sec or 0.0) < DROPS_PER_SEC:
+        return ()
+    lost = rate.tx_drops_per_sec or 0.0
+    percent = _percent(lost, rate.tx_packets_per_sec)
+    evidence = Evidence("tx_dropped_per_sec", lost, "1/s", sources.statistics(nic.name))
+    return (
+        Finding(
+            NAME,
+            nic.name,
+            _severity(percent),
+            f"{number(lost)} packets/s towards the guest behind {nic.name} are lost",
+            f"The tap {nic.name} drops {number(lost)} packets/s that the guest did not take in time; the guest itself "
+            "counts none of them.",
+            (evidence,),
+        ),
+    )
+
+
+def _backlog(view: View) -> tuple[Judgement, ...]:
+    """Per CPU: backlog drops and squeezes, by softnet_stat."""
+    known = [rate for rate in view.cpus.values() if rate.softnet_dropped_per_sec is not None]
+    if not known:
+        return (Unjudged(NAME, MACHINE, f"{sources.SOFTNET} was not read in both samples"),)
+    found = [rate for rate in known if _drops(rate) >= DROPS_PER_SEC or _squeezes(rate) >= SQUEEZES_PER_SEC]
+    if found:
+        return tuple(_cpu_finding(rate) for rate in sorted(found, key=lambda rate: rate.cpu))
+    total = Evidence("softnet_dropped_per_sec", sum(map(_drops, known)), "1/s", sources.SOFTNET)
+    squeezed = Evidence("softnet_squeezed_per_sec", sum(map(_squeezes, known)), "1/s", sources.SOFTNET)
+    return (Clear(NAME, MACHINE, (total, squeezed)),)
+
+
+def _drops(rate: CpuRate) -> float:
+    return rate.softnet_dropped_per_sec or 0.0
+
+
+def _squeezes(rate: CpuRate) -> float:
+    return rate.softnet_squeezed_per_sec or 0.0
+
+
+def _cpu_finding(rate: CpuRate) -> Finding:
+    lost = _drops(rate) >= DROPS_PER_SEC
+    head = f"drops {number(_drops(rate))} packets/s" if lost else f"is squeezed {number(_squeezes(rate))} times/s"
+    return Finding(
+        NAME,
+        f"cpu{rate.cpu}",
+        Severity.CRITICAL if lost else Severity.WARNING,
+        f"CPU {rate.cpu} {head}",
+        f"CPU {rate.cpu} dropped {number(_drops(rate))} packets/s at its backlog and stopped {number(_squeezes(rate))} "
+        "times/s with packets left, by budget or by time (net.core.netdev_budget, netdev_budget_usecs).",
+        (
+            Evidence("softnet_dropped_per_sec", rate.softnet_dropped_per_sec, "1/s", sources.SOFTNET),
+            Evidence("softnet_squeezed_per_sec", rate.softnet_squeezed_per_sec, "1/s", sources.SOFTNET),
+            Evidence("softnet_processed_per_sec", rate.softnet_processed_per_sec, "1/s", sources.SOFTNET),
+        ),
+        cpus=(rate.cpu,),
+    )
