@@ -1,0 +1,63 @@
+"""One rule a module, from a View to what can be said of it; pure. Each rule has its page in ``pages/``, by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tuneagent.diagnose import (
+    event_index_off,
+    interrupt_spread,
+    interrupt_storm,
+    interrupts_on_isolated_cpus,
+    interrupts_per_packet,
+    irqbalance_absent,
+    irqbalance_config,
+    irqbalance_fights_pins,
+    irqbalance_in_guest,
+    kicks_per_packet,
+    queue_pair_split,
+    queues_above_cpus,
+    queues_below_cpus,
+    queues_share_cpu,
+    receive_drops,
+    rps_useless,
+    shared_vector,
+    softirq_saturation,
+    stacked_device_queues,
+    transmit_timeouts,
+    xps_mismatch,
+)
+from tuneagent.model.finding import Judgement
+from tuneagent.model.view import View
+
+Rule = Callable[[View], tuple[Judgement, ...]]
+
+RULES: tuple[tuple[str, Rule], ...] = (
+    (softirq_saturation.NAME, softirq_saturation.judge),
+    (receive_drops.NAME, receive_drops.judge),
+    (transmit_timeouts.NAME, transmit_timeouts.judge),
+    (interrupt_storm.NAME, interrupt_storm.judge),
+    (interrupt_spread.NAME, interrupt_spread.judge),
+    (queues_share_cpu.NAME, queues_share_cpu.judge),
+    (queue_pair_split.NAME, queue_pair_split.judge),
+    (event_index_off.NAME, event_index_off.judge),
+    (interrupts_per_packet.NAME, interrupts_per_packet.judge),
+    (kicks_per_packet.NAME, kicks_per_packet.judge),
+    (queues_below_cpus.NAME, queues_below_cpus.judge),
+    (queues_above_cpus.NAME, queues_above_cpus.judge),
+    (shared_vector.NAME, shared_vector.judge),
+    (interrupts_on_isolated_cpus.NAME, interrupts_on_isolated_cpus.judge),
+    (xps_mismatch.NAME, xps_mismatch.judge),
+    (rps_useless.NAME, rps_useless.judge),
+    (irqbalance_absent.NAME, irqbalance_absent.judge),
+    (irqbalance_fights_pins.NAME, irqbalance_fights_pins.judge),
+    (irqbalance_in_guest.NAME, irqbalance_in_guest.judge),
+    (irqbalance_config.NAME, irqbalance_config.judge),
+    (stacked_device_queues.NAME, stacked_device_queues.judge),
+)
+"""Every rule by its name, those that tell of loss first."""
+
+
+def diagnose(view: View) -> tuple[Judgement, ...]:
+    """What every rule says of the view, in the order of :data:`RULES`. Rules are total: an exception is a bug."""
+    return tuple(judgement for _, judge in RULES for judgement in judge(view))
