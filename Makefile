@@ -1,0 +1,48 @@
+# tuneagent. `make advise` sets up and looks at this machine; `make test` sets up and checks the project.
+
+SHELL := /bin/bash
+VENV ?= .venv
+BIN := $(VENV)/bin
+ARGS ?=
+
+.PHONY: help advise test lint unit test-vm test-lab bench golden wheel clean
+
+help:            ## this list
+	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*## /\t/' | expand -t 16
+
+advise: $(VENV)/.run  ## set up what the tool needs and report on this machine; ARGS="--json" passes options on
+	@$(BIN)/tuneagent advise $(ARGS)
+
+test: $(VENV)/.test lint unit  ## set up what the tests need, check style and types, run the tests that need no virtual machine
+
+lint: $(VENV)/.test  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+unit: $(VENV)/.test  ## unit, golden and namespace tests with branch coverage
+	$(BIN)/pytest -m "not vm and not lab" --cov --cov-report=term $(ARGS)
+
+test-vm: $(VENV)/.test  ## tests inside one emulated guest with four queues
+	$(BIN)/pytest -m vm tests/vm $(ARGS)
+
+test-lab: $(VENV)/.test  ## tests on a real nested KVM hypervisor and its guests
+	$(BIN)/pytest -m lab tests/lab $(ARGS)
+
+bench: $(VENV)/.test  ## measure cost and write bench-HOST.json
+	$(BIN)/python -m tests.bench $(ARGS)
+
+golden: $(VENV)/.test  ## write the golden reports anew; read the difference before you commit it
+	$(BIN)/pytest tests/golden --update-golden
+
+wheel: $(VENV)/.test  ## the wheel, in dist/
+	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+
+$(VENV)/.run: pyproject.toml packaging/prepare
+	packaging/prepare run $(VENV)
+
+$(VENV)/.test: pyproject.toml packaging/prepare
+	packaging/prepare test $(VENV)
+
+clean:           ## remove what was built; the virtual environment too
+	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -1,0 +1,123 @@
+"""``tuneagent advise``: look twice, compare, judge, plan, tell. Has no way to write to the machine."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tuneagent import __version__
+from tuneagent.app import exits, options
+
+if TYPE_CHECKING:
+    from tuneagent.app.inputs import Sampled
+    from tuneagent.model.advise import AdviseReport
+
+
+@click.command()
+@options.interval(options.DEFAULT_S, "How long to look; between two trees without a clock, how far they are apart.")
+@click.option("--once", is_flag=True, help="Take one sample only: configuration, no rates.")
+@options.sysroot
+@options.snapshots
+@click.option("--nic", "names", multiple=True, metavar="NAME", help="Only this interface; may be given again.")
+@click.option(
+    "--policies",
+    "directories",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="More policies beside the shipped ones.",
+)
+@options.as_json
+@options.colour
+@click.option("-v", "--verbose", is_flag=True, help="Also the numbers of what is well.")
+@click.option("--strict", is_flag=True, help="Exit 5 when something could not be measured.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["info", "warning", "critical"]),
+    help="Exit 6 when a finding is at least this severe.",
+)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    interval_s: float,
+    once: bool,
+    trees: tuple[Path, ...],
+    files: tuple[Path, ...],
+    names: tuple[str, ...],
+    directories: tuple[Path, ...],
+    as_json: bool,
+    color: str,
+    verbose: bool,
+    strict: bool,
+    fail_on: str | None,
+) -> int:
+    """Say what is wrong with the virtio networking here, why, what to change, what that disrupts and how to undo it.
+
+    Exit codes: 0 a report was made; 2 bad usage or input; 5 with --strict, partly measurable; 6 with --fail-on.
+    """
+    from tuneagent.app import inputs, output
+
+    began = time.monotonic()
+    stated = ctx.get_parameter_source("interval_s") is click.core.ParameterSource.COMMANDLINE
+    sampled = inputs.sample(trees, files, interval_s, output.wait_quietly_or_visibly, stated=stated, once=once)
+    report = _report(sampled, names, directories, began)
+    if as_json:
+        from tuneagent.report.advise_json import to_json
+
+        output.emit_json(to_json(report))
+    else:
+        from tuneagent.report.advise_text import document
+
+        output.emit(document(report, verbose=verbose), color)
+    return _exit_code(report, strict=strict, fail_on=fail_on)
+
+
+def _report(sampled: Sampled, names: tuple[str, ...], directories: tuple[Path, ...], began: float) -> AdviseReport:
+    from tuneagent.app import library
+    from tuneagent.diagnose import diagnose
+    from tuneagent.model.advise import AdviseReport
+    from tuneagent.plan.solve import plan
+
+    policies = library.policies(directories)
+    judgements = diagnose(sampled.view)
+    if names:
+        judgements = tuple(one for one in judgements if one.subject in _known(sampled, names))
+    report = AdviseReport(
+        version=__version__,
+        origin=sampled.origin,
+        view=sampled.view,
+        judgements=judgements,
+        plan=plan(sampled.view, judgements, policies),
+        cost=None,
+    )
+    return replace(report, cost=_cost(sampled, began))
+
+
+def _known(sampled: Sampled, names: tuple[str, ...]) -> frozenset[str]:
+    here = {nic.name for nic in sampled.view.after.nics or ()}
+    for name in names:
+        if name not in here:
+            raise click.UsageError(f"no interface {name!r} here; there are: {', '.join(sorted(here)) or 'none'}")
+    return frozenset(names)
+
+
+def _cost(sampled: Sampled, began: float) -> object:
+    from tuneagent.machine import own_cost
+
+    beyond = time.monotonic() - began - sampled.waited_s
+    return own_cost.since_start(sampled.sampling_cpu_s, beyond)
+
+
+def _exit_code(report: AdviseReport, *, strict: bool, fail_on: str | None) -> int:
+    from tuneagent.model.finding import Severity
+
+    if fail_on is not None and report.worst is not None and report.worst >= Severity[fail_on.upper()]:
+        return exits.FOUND
+    if strict and (report.view.missing or any(not one.idle for one in report.unjudged)):
+        return exits.PARTIAL
+    return exits.DONE

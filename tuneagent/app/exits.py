@@ -1,0 +1,18 @@
+"""Exit codes, the same for every command."""
+
+from __future__ import annotations
+
+DONE = 0
+"""Done, also when there was nothing to do or to see."""
+FAILED = 1
+"""Failed."""
+BAD_INPUT = 2
+"""Bad usage, a bad policy or an unreadable input file; nothing was done."""
+NOT_PERMITTED = 4
+"""Not permitted."""
+PARTIAL = 5
+"""With --strict: something could not be measured."""
+FOUND = 6
+"""With --fail-on: a finding reached the level."""
+INTERRUPTED = 130
+"""Ctrl-C, as a shell reports it."""

@@ -1,0 +1,132 @@
+"""Where samples come from: this machine, one or two captured trees, or snapshot files."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tuneagent import rates
+from tuneagent.app import exits
+from tuneagent.machine.live import Live
+from tuneagent.machine.replay import Replay, SampleError
+from tuneagent.machine.source import Source
+from tuneagent.machine.sysroot import Sysroot
+from tuneagent.model.snapshot import Snapshot
+from tuneagent.model.view import View
+from tuneagent.observe import snapshot as observe
+
+SNAPSHOT_SCHEMA = "tuneagent.snapshot/1"
+LARGEST_FILE_BYTES = 256 * 1024 * 1024
+"""A snapshot of 256 CPUs and 1,000 interrupts takes 3 MB; what is a hundred times that is no snapshot."""
+Wait = Callable[[float], None]
+
+
+class InputError(click.ClickException):
+    """An input that cannot be used: one line with the file and the place."""
+
+    exit_code = exits.BAD_INPUT
+
+    def show(self, file: Any = None) -> None:  # noqa: ARG002 - click's signature
+        """One line on standard error."""
+        click.echo(f"tuneagent: {self.message}", err=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """A view, where it came from, and what the sampling cost this process."""
+
+    view: View
+    origin: str
+    sampling_cpu_s: float | None
+    waited_s: float
+
+
+def sample(
+    trees: Sequence[Path], files: Sequence[Path], interval_s: float, wait: Wait, *, stated: bool, once: bool = False
+) -> Sampled:
+    """The view over what the options name; the live machine when they name nothing.
+
+    ``interval_s`` is how long to look at the live machine, and the time between two trees that carry no clock.
+    ``stated`` tells whether the user gave it: a clock in the samples wins over a default, and contradicts a statement.
+    """
+    if trees and files:
+        raise click.UsageError("--sysroot and --snapshot exclude each other")
+    if files:
+        return _recorded(_sources_of(files), f"snapshot {' '.join(map(str, files))}", interval_s, stated=stated)
+    if trees:
+        return _recorded(trees_as_sources(trees), f"tree {' '.join(map(str, trees))}", interval_s, stated=stated)
+    return _live(interval_s, wait, once=once)
+
+
+def _live(interval_s: float, wait: Wait, *, once: bool) -> Sampled:
+    source = Live()
+    started = time.process_time()
+    before = observe(source)
+    first_cost = time.process_time() - started
+    if once:
+        return Sampled(rates.alone(before), "this machine", first_cost, 0.0)
+    waiting = time.monotonic()
+    wait(interval_s)
+    waited = time.monotonic() - waiting
+    started = time.process_time()
+    after = observe(source, before)
+    cost = first_cost + time.process_time() - started
+    return Sampled(rates.view(before, after, expected_s=interval_s), "this machine", cost, waited)
+
+
+def _recorded(sources: Sequence[Source], origin: str, interval_s: float, *, stated: bool) -> Sampled:
+    if len(sources) > 2:  # noqa: PLR2004 - before and after
+        raise InputError(f"{origin}: {len(sources)} samples; one moment or two can be looked at")
+    snapshots: list[Snapshot] = []
+    for source in sources:
+        snapshots.append(observe(source, snapshots[-1] if snapshots else None))
+    if len(snapshots) == 1:
+        return Sampled(rates.alone(snapshots[0]), origin, None, 0.0)
+    expected = interval_s if stated else None
+    return Sampled(rates.view(snapshots[0], snapshots[1], interval_s, expected), origin, None, 0.0)
+
+
+def trees_as_sources(trees: Sequence[Path]) -> list[Source]:
+    """A source for each captured tree; InputError when one is no directory."""
+    for tree in trees:
+        if not tree.is_dir():
+            raise InputError(f"{tree}: not a directory")
+    return [Sysroot(str(tree)) for tree in trees]
+
+
+def _sources_of(files: Sequence[Path]) -> list[Source]:
+    return [source for file in files for source in _file_sources(file)]
+
+
+def _file_sources(file: Path) -> list[Source]:
+    document = _document(file)
+    if not isinstance(document, dict) or document.get("schema") != SNAPSHOT_SCHEMA:
+        raise InputError(f'{file}: not a snapshot: expected an object with "schema": "{SNAPSHOT_SCHEMA}"')
+    samples = document.get("samples")
+    if not isinstance(samples, list) or not samples:
+        raise InputError(f"{file}: samples: expected a list of at least one sample")
+    try:
+        return [Replay(one) for one in samples]
+    except SampleError as error:
+        raise InputError(f"{file}: {error}") from error
+
+
+def _document(file: Path) -> Any:
+    try:
+        if file.stat().st_size > LARGEST_FILE_BYTES:
+            raise InputError(f"{file}: larger than {LARGEST_FILE_BYTES} bytes; not a snapshot")
+        return json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: not UTF-8 at byte {error.start}") from error
+    except json.JSONDecodeError as error:
+        raise InputError(f"{file}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from error
+    except RecursionError as error:
+        raise InputError(f"{file}: nested too deeply; not a snapshot") from error

@@ -1,0 +1,66 @@
+"""The policies that ship with tuneagent and those that a user names, read from their files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import tuneagent
+from tuneagent.app.inputs import InputError
+from tuneagent.diagnose import RULE_NAMES
+from tuneagent.model.policy import Policy
+from tuneagent.plan.policy_file import PolicyError, load
+
+MOST_FILES = 1000
+LARGEST_FILE_BYTES = 64 * 1024
+
+
+def shipped() -> Path:
+    """The directory of the shipped policies: inside the installed package, or beside it in a checkout."""
+    package = Path(tuneagent.__file__).parent
+    inside = package / "policies"
+    return inside if inside.is_dir() else package.parent / "policies"
+
+
+def policies(directories: Sequence[Path] = ()) -> tuple[Policy, ...]:
+    """All policies, shipped ones first; InputError that lists every fault of every file."""
+    texts: dict[str, str] = {}
+    for directory in (shipped(), *directories):
+        texts |= _texts(directory)
+    try:
+        return load(texts, RULE_NAMES)
+    except PolicyError as error:
+        raise InputError(str(error)) from error
+
+
+def check(paths: Sequence[Path]) -> tuple[Policy, ...]:
+    """The policies in these files and directories alone."""
+    texts: dict[str, str] = {}
+    for path in paths:
+        texts |= _texts(path) if path.is_dir() else {str(path): _text(path)}
+    try:
+        return load(texts, RULE_NAMES)
+    except PolicyError as error:
+        raise InputError(str(error)) from error
+
+
+def _texts(directory: Path) -> dict[str, str]:
+    if not directory.is_dir():
+        raise InputError(f"{directory}: no such directory of policies")
+    files = sorted(path for path in directory.iterdir() if path.suffix in {".yaml", ".yml"})
+    if len(files) > MOST_FILES:
+        raise InputError(f"{directory}: {len(files)} files; at most {MOST_FILES} policies are read")
+    return {str(path): _text(path) for path in files}
+
+
+def _text(path: Path) -> str:
+    try:
+        if not path.is_file():
+            raise InputError(f"{path}: not a regular file")
+        if path.stat().st_size > LARGEST_FILE_BYTES:
+            raise InputError(f"{path}: larger than {LARGEST_FILE_BYTES} bytes; not a policy")
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 at byte {error.start}") from error

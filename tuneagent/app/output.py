@@ -1,0 +1,58 @@
+"""Writing a document or JSON to standard output, in colour only where a person looks."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from typing import Any
+
+import click
+
+from tuneagent.report import plain
+from tuneagent.report.document import Document
+
+NARROWEST = 60
+WIDEST = 160
+
+
+def emit(document: Document, color: str) -> None:
+    """The document as coloured tables on a terminal, as plain text elsewhere."""
+    if _coloured(color):
+        from tuneagent.report import terminal
+
+        width = max(NARROWEST, min(WIDEST, shutil.get_terminal_size((plain.WIDTH, 24)).columns))
+        click.echo(terminal.write(document, width), nl=False, color=True)
+    else:
+        click.echo(plain.write(document), nl=False)
+
+
+def emit_json(value: Any) -> None:
+    """One JSON value, indented, in UTF-8 with every character beyond ASCII escaped: safe in any log."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=True, allow_nan=False))
+
+
+def _coloured(color: str) -> bool:
+    if color == "auto":
+        return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return color == "always"
+
+
+def wait_quietly_or_visibly(seconds: float) -> None:
+    """Sleep, with a progress bar on standard error where that is a terminal."""
+    import time
+
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        time.sleep(seconds)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("looking at interrupts"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=seconds)
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            progress.update(task, completed=seconds - left)
+            time.sleep(min(0.1, left))

@@ -1,0 +1,94 @@
+"""``tuneagent snapshot``: everything that the agent would read, raw, so that a bug report is one file."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tuneagent import __version__
+from tuneagent.app import exits, options
+
+if TYPE_CHECKING:
+    from tuneagent.machine.recording import Recording
+
+
+@click.command()
+@options.interval(None, "Take two samples this far apart, so that rates can be worked out later.")
+@options.sysroot
+@click.option("-o", "--output", "file", type=click.Path(path_type=Path), metavar="FILE", help="Write here, mode 0600.")
+@click.option("--tree", type=click.Path(path_type=Path), metavar="DIR", help="Write proc/, sys/, etc/ and captured/.")
+@click.option("--no-observed", is_flag=True, help="Leave out the parsed values; the sources are enough.")
+def command(
+    *, interval_s: float | None, trees: tuple[Path, ...], file: Path | None, tree: Path | None, no_observed: bool
+) -> int:
+    """Write what this machine shows, raw: file texts, links, netlink answers, and why a part is missing.
+
+    The file holds no packet, no address other than the interfaces' own MAC addresses, and no process but irqbalance.
+    `tuneagent advise --snapshot FILE` reads it back. With --tree and --interval, DIR gets t0/ and t1/.
+    """
+    if tree is not None and file is not None:
+        raise click.UsageError("--tree and --output exclude each other")
+    if trees and interval_s is not None:
+        raise click.UsageError("--interval is for this machine; give --sysroot twice for two captured moments")
+    recordings, observed = _take(trees, interval_s)
+    if tree is not None:
+        _write_trees(recordings, tree)
+        return exits.DONE
+    document: dict[str, Any] = {
+        "schema": "tuneagent.snapshot/1",
+        "version": __version__,
+        "samples": [recording.sample() for recording in recordings],
+    }
+    if not no_observed:
+        document["observed"] = observed
+    _write(document, file)
+    return exits.DONE
+
+
+def _take(trees: tuple[Path, ...], interval_s: float | None) -> tuple[list[Recording], list[Any]]:
+    from tuneagent.app import output
+    from tuneagent.app.inputs import trees_as_sources
+    from tuneagent.machine.live import Live
+    from tuneagent.machine.recording import Recording
+    from tuneagent.observe import snapshot
+    from tuneagent.report.jsonable import jsonable
+
+    recordings = [Recording(source) for source in trees_as_sources(trees) or [Live()]]
+    observed = [jsonable(snapshot(recording)) for recording in recordings]
+    if interval_s is not None:
+        output.wait_quietly_or_visibly(interval_s)
+        recordings.append(Recording(Live()))
+        observed.append(jsonable(snapshot(recordings[-1])))
+    return recordings, observed
+
+
+def _write_trees(recordings: list[Recording], tree: Path) -> None:
+    from tuneagent.app.inputs import InputError
+    from tuneagent.machine.tree import TreeError, write_tree
+
+    places = [tree] if len(recordings) == 1 else [tree / f"t{position}" for position in range(len(recordings))]
+    try:
+        for recording, place in zip(recordings, places, strict=True):
+            write_tree(recording.sample(), str(place))
+    except TreeError as error:
+        raise InputError(str(error)) from error
+
+
+def _write(document: dict[str, Any], file: Path | None) -> None:
+    text = json.dumps(document, ensure_ascii=True, allow_nan=False, indent=1)
+    if file is None:
+        click.echo(text)
+        return
+    from tuneagent.app.inputs import InputError
+
+    try:
+        # Counters tell about other people's traffic: readable by the owner alone, and never through a planted link.
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "w") as out:
+            os.fchmod(out.fileno(), 0o600)
+            out.write(text + "\n")
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror or error}") from error
