@@ -70,10 +70,10 @@ def text(value: Any, path: str) -> str:
     return value
 
 
-def nanoseconds(value: Any, path: str) -> int:
-    """A clock reading: an integer from 0 to 2**64-1."""
+def count(value: Any, path: str) -> int:
+    """An integer from 0 to 2**64-1."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_COUNT:
-        raise CapturedJsonError(path, f"nanoseconds from 0 to 2**64-1 are expected, not {_kind(value)}")
+        raise CapturedJsonError(path, f"an integer from 0 to 2**64-1 is expected, not {_kind(value)}")
     return value
 
 

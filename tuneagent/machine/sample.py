@@ -5,7 +5,10 @@
     {"clock": {"monotonic_ns": …, "boottime_ns": …, "realtime_ns": …} | null,
      "files": {path: {"text": …, "read_at_ns": … | null}},
      "directories": {path: [name, …]}, "links": {path: target}, "modes": {path: true | false},
-     "captured": {name: {"value": …, "read_at_ns": … | null}}}
+     "captured": {name: {"value": …, "read_at_ns": … | null}},
+     "processes": {"irqbalance,tuned": [{"pid": …, "name": …, "command": [word, …]}]}}
+
+The key of ``processes`` is the names asked for, in order.
 
 Any answer may be an error instead: ``{"error": reason, "detail": …, "remedy": … | null}``.
 """
@@ -14,13 +17,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tuneagent.machine.captured_json import CapturedJsonError, check_depth, inside, mapping, nanoseconds, text
-from tuneagent.machine.source import Captured, Text
+from tuneagent.machine.captured_json import CapturedJsonError, check_depth, count, inside, mapping, text
+from tuneagent.machine.source import Captured, Process, Text
 from tuneagent.model.clock import Clock
 from tuneagent.model.errors import SourceError
 from tuneagent.model.missing import Reason
 
-SECTIONS = ("files", "directories", "links", "modes", "captured")
+SECTIONS = ("files", "directories", "links", "modes", "captured", "processes")
+MAX_PID = 2**31 - 1
 
 
 def error_value(error: SourceError) -> dict[str, Any]:
@@ -45,7 +49,7 @@ def clock_of(value: Any, path: str) -> Clock | None:
         return None
     fields = mapping(value, path)
     names = ("monotonic_ns", "boottime_ns", "realtime_ns")
-    monotonic, boottime, realtime = (nanoseconds(fields.get(name), inside(path, name)) for name in names)
+    monotonic, boottime, realtime = (count(fields.get(name), inside(path, name)) for name in names)
     return Clock(monotonic, boottime, realtime)
 
 
@@ -105,6 +109,34 @@ def mode_of(value: Any, path: str) -> bool:
     return value
 
 
+def processes_key(names: frozenset[str]) -> str:
+    """The names asked for as one key."""
+    return ",".join(sorted(names))
+
+
+def process_value(process: Process) -> dict[str, Any]:
+    """A process as a JSON value."""
+    return {"pid": process.pid, "name": process.name, "command": list(process.command)}
+
+
+def processes_of(value: Any, path: str) -> tuple[Process, ...]:
+    """The answer to a question for processes."""
+    if not isinstance(value, list):
+        raise CapturedJsonError(path, "an array of processes is expected")
+    return tuple(_process(item, f"{path}[{index}]") for index, item in enumerate(value))
+
+
+def _process(value: Any, path: str) -> Process:
+    fields = mapping(value, path)
+    pid, words = count(fields.get("pid"), inside(path, "pid")), fields.get("command")
+    if not 0 < pid <= MAX_PID:
+        raise CapturedJsonError(inside(path, "pid"), "no process id")
+    if not isinstance(words, list):
+        raise CapturedJsonError(inside(path, "command"), "an array of words is expected")
+    command = tuple(text(word, f"{path}.command[{index}]") for index, word in enumerate(words))
+    return Process(pid, text(fields.get("name"), inside(path, "name")), command)
+
+
 def _read_at(fields: dict[str, Any], path: str) -> int | None:
     value = fields.get("read_at_ns")
-    return None if value is None else nanoseconds(value, inside(path, "read_at_ns"))
+    return None if value is None else count(value, inside(path, "read_at_ns"))

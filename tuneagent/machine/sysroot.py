@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tuneagent.machine import rooted
-from tuneagent.machine.captured_json import CapturedJsonError, decode, inside, mapping, nanoseconds
+from tuneagent.machine import processes, rooted
+from tuneagent.machine.captured_json import CapturedJsonError, count, decode, inside, mapping
 from tuneagent.machine.natural import natural
-from tuneagent.machine.reasons import source_error
-from tuneagent.machine.sample import clock_of, error_of
-from tuneagent.machine.source import Captured, Text
+from tuneagent.machine.reasons import RUN_AS_ROOT, source_error
+from tuneagent.machine.sample import clock_of, error_of, processes_key, processes_of
+from tuneagent.machine.source import Captured, Process, Text
 from tuneagent.model.clock import Clock
 from tuneagent.model.errors import SourceError
 from tuneagent.model.missing import Reason
@@ -25,6 +25,7 @@ MAX_FILE_BYTES = 16 * 1024 * 1024
 MAX_NAMES = 1 << 18
 CLOCK = "/captured/clock.json"
 ERRORS = "/captured/errors.json"
+PROCESSES = "/captured/processes.json"
 
 _CHUNK = 1 << 17
 _CAPTURED_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -39,8 +40,9 @@ class Sysroot:
 
     - ``captured/NAME.json``: what a source that is no file said;
     - ``captured/clock.json``: ``{"monotonic_ns", "boottime_ns", "realtime_ns", "read_at_ns": {path or NAME: ns}}``;
-    - ``captured/errors.json``: ``{"files" | "directories" | "links" | "modes" | "captured": {path: error}}`` with the
-      errors met at capture, in the shape of tuneagent.machine.sample. They win over what lies in the tree.
+    - ``captured/processes.json``: ``{"irqbalance,tuned": [{"pid", "name", "command"}]}``; else ``proc/PID`` is read;
+    - ``captured/errors.json``: ``{"files" | "directories" | … | "processes": {path: error}}`` with the errors of the
+      capture, in the shape of tuneagent.machine.sample. They win over what lies in the tree.
 
     Nothing in a tree leads out of it, and nothing but regular files is opened.
     """
@@ -73,12 +75,28 @@ class Sysroot:
         self._raise_recorded("captured", name)
         try:
             return Captured(self._document(file), self._read_at.get(name))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise _not_captured(name) from None
         except CapturedJsonError as error:
             raise SourceError(name, Reason.MALFORMED, f"{file[1:]}: {error}") from None
         except OSError as error:
             raise source_error(name, error) from None
+
+    def processes(self, names: frozenset[str]) -> tuple[Process, ...]:
+        """The processes with one of these names, by pid."""
+        if self._live:
+            return processes.running(self, names, None if os.geteuid() == 0 else RUN_AS_ROOT)
+        self._raise_recorded("processes", processes_key(names))
+        try:
+            answers = mapping(self._document(PROCESSES), "$")
+            key = processes_key(names)
+            return processes_of(answers[key], inside("$", key))
+        except (FileNotFoundError, NotADirectoryError, KeyError):
+            return processes.captured(self, names)
+        except CapturedJsonError as error:
+            raise SourceError(PROCESSES, Reason.MALFORMED, str(error)) from None
+        except OSError as error:
+            raise source_error(PROCESSES, error) from None
 
     def clock(self) -> Clock | None:
         """The time now, or that in ``captured/clock.json``; SourceError where that file is not what it must be."""
@@ -150,10 +168,10 @@ class Sysroot:
     def _clock_file(self) -> tuple[Clock | None, dict[str, int]]:
         try:
             fields = mapping(self._document(CLOCK), "$")
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None, {}
         times = mapping(fields.pop("read_at_ns", {}), "$.read_at_ns")
-        read_at = {path: nanoseconds(value, inside("$.read_at_ns", path)) for path, value in times.items()}
+        read_at = {path: count(value, inside("$.read_at_ns", path)) for path, value in times.items()}
         return clock_of(fields or None, "$"), read_at
 
     @functools.cached_property
