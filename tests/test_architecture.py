@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 import tuneagent
-from tuneagent import diagnose, observe
+from tuneagent import observe
+from tuneagent.app.library import RULE_NAMES
+from tuneagent.model.policy import Action
 from tuneagent.plan import registry
 
 ROOT = Path(tuneagent.__file__).parent
@@ -120,11 +122,12 @@ def test_every_collector_is_registered() -> None:
 
 def test_every_rule_is_registered_and_has_its_page() -> None:
     pages = {path.stem for path in (ROOT / "diagnose" / "pages").glob("*.md")}
-    assert pages == set(diagnose.RULE_NAMES)
-    assert len(diagnose.RULE_NAMES) == len(diagnose.RULES)
+    assert pages == set(RULE_NAMES)
+    judging = {path.stem for path in (ROOT / "diagnose").glob("*.py") if "def judge(" in path.read_text()}
+    assert judging == {name.replace("-", "_") for name in RULE_NAMES}
 
 
 def test_every_action_has_a_solver() -> None:
-    from tuneagent.model.policy import Action  # noqa: PLC0415 - the one use
-
-    assert set(registry.SOLVERS) == set(Action)
+    assert {action for action, _ in registry.SOLVERS} == set(Action)
+    solving = {path.stem for path in (ROOT / "plan").glob("*.py") if "\ndef solve(" in path.read_text()}
+    assert solving == {action.value.replace("-", "_") for action in Action}

@@ -15,6 +15,7 @@ from tuneagent.app import exits, options
 if TYPE_CHECKING:
     from tuneagent.app.inputs import Sampled
     from tuneagent.model.advise import AdviseReport
+    from tuneagent.model.cost import AgentCost
 
 
 @click.command()
@@ -64,7 +65,15 @@ def command(
 
     began = time.monotonic()
     stated = ctx.get_parameter_source("interval_s") is click.core.ParameterSource.COMMANDLINE
-    sampled = inputs.sample(trees, files, interval_s, output.wait_quietly_or_visibly, stated=stated, once=once)
+    sampled = inputs.sample(
+        trees,
+        files,
+        interval_s,
+        output.wait_quietly_or_visibly,
+        stated=stated,
+        once=once,
+        meanwhile=lambda: _prepare(directories),
+    )
     report = _report(sampled, names, directories, began)
     if as_json:
         from tuneagent.report.advise_json import to_json
@@ -75,6 +84,15 @@ def command(
 
         output.emit(document(report, verbose=verbose), color)
     return _exit_code(report, strict=strict, fail_on=fail_on)
+
+
+def _prepare(directories: tuple[Path, ...]) -> None:
+    from tuneagent import diagnose, plan, report  # noqa: F401 - imported now so that it costs nothing later
+    from tuneagent.app import library
+    from tuneagent.plan import solve  # noqa: F401 - the same
+    from tuneagent.report import advise_json, advise_text  # noqa: F401 - the same
+
+    library.policies(directories)
 
 
 def _report(sampled: Sampled, names: tuple[str, ...], directories: tuple[Path, ...], began: float) -> AdviseReport:
@@ -106,11 +124,16 @@ def _known(sampled: Sampled, names: tuple[str, ...]) -> frozenset[str]:
     return frozenset(names)
 
 
-def _cost(sampled: Sampled, began: float) -> object:
+def _cost(sampled: Sampled, began: float) -> AgentCost:
     from tuneagent.machine import own_cost
+    from tuneagent.model.cost import AgentCost
 
-    beyond = time.monotonic() - began - sampled.waited_s
-    return own_cost.since_start(sampled.sampling_cpu_s, beyond)
+    return AgentCost(
+        cpu_s=own_cost.cpu_seconds(),
+        sampling_cpu_s=sampled.sampling_cpu_s,
+        wall_beyond_interval_s=time.monotonic() - began - sampled.waited_s,
+        peak_rss_bytes=own_cost.peak_rss_bytes(),
+    )
 
 
 def _exit_code(report: AdviseReport, *, strict: bool, fail_on: str | None) -> int:

@@ -14,7 +14,7 @@ from tuneagent.app import exits
 def command(*, name: str | None) -> int:
     """Print the page of a rule or a policy; `json` for the keys of --json; without a name, list all pages."""
     from tuneagent.app import library
-    from tuneagent.diagnose import RULE_NAMES
+    from tuneagent.app.library import RULE_NAMES
     from tuneagent.report.policy_text import page
 
     policies = {policy.name: policy for policy in library.policies()}

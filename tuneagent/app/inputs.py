@@ -13,8 +13,9 @@ import click
 
 from tuneagent import rates
 from tuneagent.app import exits
+from tuneagent.machine.captured_json import CapturedJsonError
 from tuneagent.machine.live import Live
-from tuneagent.machine.replay import Replay, SampleError
+from tuneagent.machine.replay import Replay
 from tuneagent.machine.source import Source
 from tuneagent.machine.sysroot import Sysroot
 from tuneagent.model.snapshot import Snapshot
@@ -48,12 +49,20 @@ class Sampled:
 
 
 def sample(
-    trees: Sequence[Path], files: Sequence[Path], interval_s: float, wait: Wait, *, stated: bool, once: bool = False
+    trees: Sequence[Path],
+    files: Sequence[Path],
+    interval_s: float,
+    wait: Wait,
+    *,
+    stated: bool,
+    once: bool = False,
+    meanwhile: Callable[[], object] = lambda: None,
 ) -> Sampled:
     """The view over what the options name; the live machine when they name nothing.
 
     ``interval_s`` is how long to look at the live machine, and the time between two trees that carry no clock.
-    ``stated`` tells whether the user gave it: a clock in the samples wins over a default, and contradicts a statement.
+    ``meanwhile`` is done while the live machine is left alone between its two samples: loading what comes next costs
+    no time beyond the interval then, and its CPU time disturbs neither sample. ``stated`` tells whether the user gave it: a clock in the samples wins over a default, and contradicts a statement.
     """
     if trees and files:
         raise click.UsageError("--sysroot and --snapshot exclude each other")
@@ -61,10 +70,10 @@ def sample(
         return _recorded(_sources_of(files), f"snapshot {' '.join(map(str, files))}", interval_s, stated=stated)
     if trees:
         return _recorded(trees_as_sources(trees), f"tree {' '.join(map(str, trees))}", interval_s, stated=stated)
-    return _live(interval_s, wait, once=once)
+    return _live(interval_s, wait, meanwhile, once=once)
 
 
-def _live(interval_s: float, wait: Wait, *, once: bool) -> Sampled:
+def _live(interval_s: float, wait: Wait, meanwhile: Callable[[], object], *, once: bool) -> Sampled:
     source = Live()
     started = time.process_time()
     before = observe(source)
@@ -72,7 +81,8 @@ def _live(interval_s: float, wait: Wait, *, once: bool) -> Sampled:
     if once:
         return Sampled(rates.alone(before), "this machine", first_cost, 0.0)
     waiting = time.monotonic()
-    wait(interval_s)
+    meanwhile()
+    wait(max(0.0, interval_s - (time.monotonic() - waiting)))
     waited = time.monotonic() - waiting
     started = time.process_time()
     after = observe(source, before)
@@ -113,7 +123,7 @@ def _file_sources(file: Path) -> list[Source]:
         raise InputError(f"{file}: samples: expected a list of at least one sample")
     try:
         return [Replay(one) for one in samples]
-    except SampleError as error:
+    except CapturedJsonError as error:
         raise InputError(f"{file}: {error}") from error
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import tuneagent
 from tuneagent.app.inputs import InputError
-from tuneagent.diagnose import RULE_NAMES
+from tuneagent.diagnose import RULES
 from tuneagent.model.policy import Policy
-from tuneagent.plan.policy_file import PolicyError, load
+from tuneagent.plan.fault import PolicyError
+from tuneagent.plan.policy_load import load
 
+RULE_NAMES = frozenset(name for name, _ in RULES)
 MOST_FILES = 1000
 LARGEST_FILE_BYTES = 64 * 1024
 
@@ -22,8 +25,9 @@ def shipped() -> Path:
     return inside if inside.is_dir() else package.parent / "policies"
 
 
-def policies(directories: Sequence[Path] = ()) -> tuple[Policy, ...]:
-    """All policies, shipped ones first; InputError that lists every fault of every file."""
+@cache
+def policies(directories: tuple[Path, ...] = ()) -> tuple[Policy, ...]:
+    """All policies, shipped ones first, read once; InputError that lists every fault of every file."""
     texts: dict[str, str] = {}
     for directory in (shipped(), *directories):
         texts |= _texts(directory)

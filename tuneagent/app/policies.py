@@ -68,7 +68,7 @@ def validate(*, paths: tuple[Path, ...]) -> int:
 def schema() -> int:
     """The JSON Schema of a policy file."""
     from tuneagent.app import output
-    from tuneagent.plan.policy_file import json_schema
+    from tuneagent.plan.policy_schema import json_schema
 
     output.emit_json(json_schema())
     return exits.DONE

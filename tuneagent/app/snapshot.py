@@ -68,14 +68,18 @@ def _take(trees: tuple[Path, ...], interval_s: float | None) -> tuple[list[Recor
 
 def _write_trees(recordings: list[Recording], tree: Path) -> None:
     from tuneagent.app.inputs import InputError
-    from tuneagent.machine.tree import TreeError, write_tree
+    from tuneagent.machine.captured_json import CapturedJsonError
+    from tuneagent.machine.tree import write_tree
 
     places = [tree] if len(recordings) == 1 else [tree / f"t{position}" for position in range(len(recordings))]
     try:
+        tree.mkdir(mode=0o700, parents=True, exist_ok=True)
         for recording, place in zip(recordings, places, strict=True):
             write_tree(recording.sample(), str(place))
-    except TreeError as error:
+    except CapturedJsonError as error:
         raise InputError(str(error)) from error
+    except OSError as error:
+        raise InputError(f"{tree}: {error.strerror or error}") from error
 
 
 def _write(document: dict[str, Any], file: Path | None) -> None:

@@ -23,6 +23,10 @@ _BY_VENDOR = (
 )
 
 
+_FIRST_NAMESPACES = ("pid:[4026531836]", "cgroup:[4026531835]")
+"""PROC_PID_INIT_INO and PROC_CGROUP_INIT_INO (include/linux/proc_ns.h): the namespaces that the kernel booted with."""
+
+
 def observe(gaps: Gaps) -> Identity:
     """The identity; each part None where the machine does not tell."""
     virtualisation = _virtualisation(gaps)
@@ -73,11 +77,17 @@ def _container(gaps: Gaps) -> str | None:
     if kind := gaps.word("identity.container", "/run/systemd/container"):
         return kind[:32]
     for path, kind in (("/.dockerenv", "docker"), ("/run/.containerenv", "podman")):
-        if gaps.text("identity.container", path, optional=True) is not None:
+        if gaps.text("identity.container", path, optional=True) is not None and not _in_first_namespaces(gaps):
             return kind
     cgroups = gaps.text("identity.container", "/proc/self/cgroup", optional=True)
     paths = [line.split(":", 2)[-1] for line in cgroups.text.splitlines()] if cgroups else []
     return next((kind for kind in CONTAINERS if any(kind in path for path in paths)), None)
+
+
+def _in_first_namespaces(gaps: Gaps) -> bool:
+    # A virtual machine whose root file system was made from a container image keeps the image's marker files.
+    links = [(gaps.link(f"/proc/self/ns/{name}") or "").rsplit("/", 1)[-1] for name in ("pid", "cgroup")]
+    return links == list(_FIRST_NAMESPACES)
 
 
 def _role(gaps: Gaps, virtualisation: str | None) -> Role:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tuneagent.machine.source import Process
 from tuneagent.model.errors import SourceError
 from tuneagent.model.irqbalance import Irqbalance, IrqbalanceConfig
@@ -57,7 +59,6 @@ def _config(gaps: Gaps) -> IrqbalanceConfig | None:
     for path in ENVIRONMENT_FILES:
         text = gaps.text("irqbalance.config", path, optional=True)
         if text is not None:
-            return gaps.understood(
-                "irqbalance.config", path, text.text, lambda value, path=path: irqbalance_env.parse(value, path)
-            )
+            parse = partial(irqbalance_env.parse, path=path)
+            return gaps.understood("irqbalance.config", path, text.text, parse)
     return None

@@ -93,9 +93,7 @@ def _nic(gaps: Gaps, name: str, around: Around, asked: _Asked) -> Nic:
     report = asked.ethtool.get(name)
     rx, tx = _queues(gaps, name, path)
     counts = _queue_counts(name, asked, report)
-    if report is not None:
-        for section, fault in report.faults.items():
-            gaps.note(f"nic.{name}.{section}", "ethtool", fault.reason, fault.detail)
+    _note_faults(gaps, name, report, has_device=bus is not None)
     return Nic(
         name=name,
         ifindex=gaps.integer(f"nic.{name}.ifindex", f"{path}/ifindex"),
@@ -125,6 +123,13 @@ def _nic(gaps: Gaps, name: str, around: Around, asked: _Asked) -> Nic:
         threaded_napi=_flag(gaps.integer(f"nic.{name}.threaded_napi", f"{path}/threaded")),
         driver_statistics=report.statistics or {} if report else {},
     )
+
+
+def _note_faults(gaps: Gaps, name: str, report: EthtoolReport | None, *, has_device: bool) -> None:
+    for section, fault in report.faults.items() if report else ():
+        # That lo or a bridge has no rings is no gap in what is known of it.
+        if has_device or fault.reason is not Reason.UNSUPPORTED:
+            gaps.note(f"nic.{name}.{section}", "ethtool", fault.reason, fault.detail)
 
 
 def _virtio(device: str | None, virtio: tuple[VirtioDevice, ...]) -> VirtioDevice | None:

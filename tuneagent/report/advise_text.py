@@ -61,7 +61,10 @@ def _answer(report: AdviseReport) -> tuple[Tone, str]:
     words = ", ".join(f"{count} {level}" for count, level in counts if count)
     subjects = ", ".join(sorted({safe(one.subject) for one in report.findings}))
     total = len(report.findings)
-    return _TONES[report.worst], f"{total} finding{'s' if total > 1 else ''} ({words}) on {subjects}."
+    answer = f"{total} finding{'s' if total > 1 else ''} ({words}) on {subjects}."
+    if any(one.idle for one in report.unjudged):
+        answer += " There was too little traffic to judge the rest."
+    return _TONES[report.worst], answer
 
 
 def _findings(report: AdviseReport) -> Iterator[Block]:
