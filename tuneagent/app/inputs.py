@@ -62,7 +62,8 @@ def sample(
 
     ``interval_s`` is how long to look at the live machine, and the time between two trees that carry no clock.
     ``meanwhile`` is done while the live machine is left alone between its two samples: loading what comes next costs
-    no time beyond the interval then, and its CPU time disturbs neither sample. ``stated`` tells whether the user gave it: a clock in the samples wins over a default, and contradicts a statement.
+    no time beyond the interval then, and its CPU time disturbs neither sample. ``stated`` tells whether the user gave
+    the interval: then a clock in the samples that tells of three times as much means that the machine stood still.
     """
     if trees and files:
         raise click.UsageError("--sysroot and --snapshot exclude each other")
