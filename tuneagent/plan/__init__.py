@@ -1,0 +1,1 @@
+"""View, judgements and policies → exact changes. Pure: policy texts come from the caller, and nothing is written."""

@@ -1,0 +1,96 @@
+"""What a solver is given and what it gives back, and the few things that all solvers spell alike."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tuneagent.model.cpuset import CpuSet
+from tuneagent.model.irqbalance import Irqbalance
+from tuneagent.model.nic import Nic
+from tuneagent.model.plan import Change, Declined, Target
+from tuneagent.model.policy import Policy
+from tuneagent.model.topology import CpuTopology
+from tuneagent.model.view import View
+
+IRQBALANCE_UNIT = "irqbalance.service"
+MAX_QUEUE_PAIRS = 0x8000
+"""VIRTIO_NET_CTRL_MQ_VQ_PAIRS_MAX (include/uapi/linux/virtio_net.h): what a device says beyond it is not believed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """One policy on one subject. ``nic`` is None where the subject is the whole machine."""
+
+    policy: Policy
+    subject: str
+    view: View
+    nic: Nic | None
+    pinning: bool = False
+    """Whether the same plan also pins this NIC's interrupts: then they are where the placement puts them."""
+
+    @property
+    def cpus(self) -> CpuTopology | None:
+        """The machine's CPUs now."""
+        return self.view.after.cpus
+
+    @property
+    def irqbalance(self) -> Irqbalance | None:
+        """What is known of irqbalance now."""
+        return self.view.after.irqbalance
+
+    def declined(self, reason: str) -> Declined:
+        """That this policy has nothing to do here."""
+        return Declined(self.policy.name, self.subject, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The changes that an action takes, possibly none because all is so already, and what it leaves alone."""
+
+    changes: tuple[Change, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+Solver = Callable[[Situation], Solution | Declined]
+
+
+def nic_target(nic: Nic, queue: int | None = None, queue_role: str | None = None, irq: int | None = None) -> Target:
+    """A NIC, or one queue of it, by its bus address and MAC; the interface's name and IRQ number are for people."""
+    return Target(
+        bus_address=nic.bus_address,
+        virtio=nic.virtio,
+        mac=nic.mac,
+        queue=queue,
+        queue_role=queue_role,
+        interface=nic.name,
+        irq=irq,
+    )
+
+
+def queues_in_use(nic: Nic) -> tuple[int, ...]:
+    """Queue pair indices that carry traffic: the device may have interrupts for more than are switched on."""
+    if nic.channels is not None and nic.channels.pairs:
+        return tuple(range(min(nic.channels.pairs, MAX_QUEUE_PAIRS)))
+    return tuple(sorted(nic.pairs())) or tuple(range(nic.queue_pairs))
+
+
+def echo(value: str, path: str) -> str:
+    """The shell line that writes a value. Interface names may hold ``$``, ``;`` and quotes: both sides are quoted."""
+    return f"echo {shlex.quote(value)} > {shlex.quote(path)}"
+
+
+def undo_echo(old: str | None, path: str) -> str | None:
+    """The shell line that writes the old value back; None where it is not known or could not be written."""
+    return echo(old, path) if old else None
+
+
+def text_of(cpus: CpuSet | None) -> str | None:
+    """A CPU set in the kernel's list form; None where it is unknown."""
+    return None if cpus is None else str(cpus)
+
+
+def mask_of(cpus: CpuSet | None) -> str | None:
+    """A CPU set in the kernel's mask form, as xps_cpus and rps_cpus print it; None where it is unknown."""
+    return None if cpus is None else cpus.mask()
