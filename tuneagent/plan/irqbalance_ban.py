@@ -1,0 +1,139 @@
+"""irqbalance-ban: keep irqbalance's hands off a NIC's queue interrupts, by its own configuration file."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from tuneagent.model.irq import QueueIrq, QueueRole
+from tuneagent.model.irqbalance import Irqbalance, IrqbalanceConfig
+from tuneagent.model.nic import Nic
+from tuneagent.model.plan import Change, Declined, TunableKind
+from tuneagent.plan.situation import IRQBALANCE_UNIT, Situation, Solution, nic_target, queues_in_use
+
+_PLAIN = re.compile(r"[A-Za-z0-9_./=,:+@%-]+")
+"""Options that mean the same to the shell, to systemd's EnvironmentFile= and to sed, with or without quotes."""
+_KEY = re.compile(r"[A-Z][A-Z0-9_]*")
+_RENUMBERED = (
+    "irqbalance knows interrupts by number; numbers change when the device is probed again, and the ban must too"
+)
+
+
+def solve(situation: Situation) -> Solution | Declined:
+    """The key that holds irqbalance's options, with a ``--banirq`` more for each queue interrupt (irqbalance(1))."""
+    nic, balance = situation.nic, situation.irqbalance
+    if nic is None or balance is None or balance.running is None:
+        return situation.declined("whether irqbalance runs is not known; if it does, it will undo pins within seconds")
+    if not balance.running:
+        return situation.declined("irqbalance is not running, so there is nothing to ban")
+    config = balance.config
+    reason = _unusable(config)
+    if config is None or reason:
+        return situation.declined(reason)
+    missing = _unbanned(situation, nic, balance, config)
+    if not missing:
+        return Solution()
+    return Solution((_change(nic, config, missing),), _notes(balance, config))
+
+
+def _unusable(config: IrqbalanceConfig | None) -> str:
+    if config is None:
+        return (
+            "irqbalance runs, will undo pins within seconds, and no configuration file of it was found; "
+            "none is created blindly. "
+            f"`systemctl cat {IRQBALANCE_UNIT}` shows which file it would read"
+        )
+    if config.errors:
+        return f"irqbalance runs, will undo pins, and {config.path} must be mended first: {config.errors[0]}"
+    if config.key is not None and not _KEY.fullmatch(config.key):
+        return (
+            f"irqbalance runs, will undo pins, and {config.path} holds its options under a name that is no variable's"
+        )
+    if not all(_PLAIN.fullmatch(option) for option in config.options):
+        return f"irqbalance runs, will undo pins, and only a hand can edit the quoted options in {config.path}"
+    return ""
+
+
+def _unbanned(situation: Situation, nic: Nic, balance: Irqbalance, config: IrqbalanceConfig) -> tuple[QueueIrq, ...]:
+    used = set(queues_in_use(nic))
+    return tuple(
+        queue_irq
+        for queue_irq in nic.irqs_of(QueueRole.INPUT, QueueRole.OUTPUT)
+        if queue_irq.queue in used
+        and not _is_banned(situation, queue_irq, config)
+        and f"--banirq={queue_irq.irq}" not in balance.command
+    )
+
+
+def _is_banned(situation: Situation, queue_irq: QueueIrq, config: IrqbalanceConfig) -> bool:
+    """By number, by a module pattern (irqbalance looks for it in the interrupt's name), or fixed anyway."""
+    line = situation.view.after.irq(queue_irq.irq)
+    names = line.actions if line else ()
+    by_module = any(pattern and pattern in name for pattern in config.banned_modules for name in names)
+    return queue_irq.irq in config.banned_irqs or by_module or (line is not None and line.movable is False)
+
+
+def default_key(path: str) -> str:
+    """The variable that irqbalance's unit passes on where the file names none: OpenRC's differs from systemd's."""
+    return "IRQBALANCE_OPTS" if "/conf.d/" in path else "IRQBALANCE_ARGS"
+
+
+def _change(nic: Nic, config: IrqbalanceConfig, missing: tuple[QueueIrq, ...]) -> Change:
+    key = config.key or default_key(config.path)
+    bans = " ".join(f"--banirq={queue_irq.irq}" for queue_irq in missing)
+    old = None if config.key is None else f'{key}="{" ".join(config.options)}"'
+    new = f'{key}="{" ".join((*config.options, bans))}"'
+    edit, back = _append(config.path, new) if old is None else _extend(config.path, key, bans)
+    restart = f"systemctl restart {IRQBALANCE_UNIT}"
+    return Change(
+        kind=TunableKind.IRQBALANCE_BAN,
+        target=nic_target(nic),
+        where=config.path,
+        old="" if old is None else old,
+        new=new,
+        why=f"irqbalance runs and moves these interrupts again at its next cycle, within about 10 s: {_list(missing)}",
+        do=f"{edit} && {restart}",
+        undo=f"{back} && {restart}",
+    )
+
+
+def _append(path: str, line: str) -> tuple[str, str]:
+    """The file sets no options: one line more, and the same line away again."""
+    target = shlex.quote(path)
+    return (
+        f"printf '%s\\n' {shlex.quote(line)} >> {target}",
+        f"sed -E -i {shlex.quote(f'/^{_escape(line)}$/d')} {target}",
+    )
+
+
+def _extend(path: str, key: str, bans: str) -> tuple[str, str]:
+    """Adds to whatever the line holds by then, so that bans for two NICs can be pasted one after the other."""
+    put = f's/^({key}=)["\']?([^"\']*[^"\' ]) *["\']? *$/\\1"\\2 {bans}"/'
+    fill = f's/^({key}=)["\' ]*$/\\1"{bans}"/'
+    take = f"/^{key}=/ s/ ?{bans}\\b//"
+    target = shlex.quote(path)
+    # An empty value is filled first and then skipped with `t`, else the second expression would add the bans twice.
+    do = f"sed -E -i -e {shlex.quote(fill)} -e t -e {shlex.quote(put)} {target}"
+    return do, f"sed -E -i {shlex.quote(take)} {target}"
+
+
+def _escape(text: str) -> str:
+    return re.sub(r"([.\[\]*/^$+?(){}|\\])", r"\\\1", text)
+
+
+def _list(irqs: tuple[QueueIrq, ...]) -> str:
+    return ", ".join(f"{irq.role}.{irq.queue} (IRQ {irq.irq})" for irq in irqs)
+
+
+def _notes(balance: Irqbalance, config: IrqbalanceConfig) -> tuple[str, ...]:
+    notes = [_RENUMBERED]
+    if config.key is None:
+        key = default_key(config.path)
+        notes.append(
+            f"{config.path} sets no options; {key} is the usual name there: `systemctl cat {IRQBALANCE_UNIT}` shows it"
+        )
+    if config.policy_script is not None:
+        notes.append(f"the policy script {config.policy_script} may ban interrupts too; what it says is not known")
+    if balance.unit_state is None:
+        notes.append("whether systemd runs irqbalance here is not known; restart it by the means that started it")
+    return tuple(notes)

@@ -1,0 +1,57 @@
+"""set-channels: as many queue pairs as there are CPUs to serve them, and no more than the device offers."""
+
+from __future__ import annotations
+
+import shlex
+
+from tuneagent.model.nic import Nic
+from tuneagent.model.plan import Change, Declined, TunableKind
+from tuneagent.plan.situation import Situation, Solution, nic_target
+
+_LOOK_AGAIN = (
+    "virtio_net rewrites affinity and XPS when the number of queues changes, and other interrupts come into use: "
+    "look them up again before pinning"
+)
+_XDP = "the driver refuses while an XDP program needs the queues; then nothing is changed"
+
+
+def solve(situation: Situation) -> Solution | Declined:
+    """``ethtool -L NIC combined N`` with N = the smaller of the offered queue pairs and the online CPUs."""
+    nic, topology = situation.nic, situation.cpus
+    if nic is None or topology is None or not topology.online:
+        return situation.declined("which CPUs there are is not known")
+    channels = nic.channels
+    if channels is None or channels.combined is None or channels.combined_max is None:
+        return situation.declined(
+            "how many queues the device offers is not known (ethtool's channels could not be read)"
+        )
+    wanted = min(channels.combined_max, len(topology.online))
+    if wanted < 1:
+        return situation.declined("the device reports no combined queues")
+    if channels.combined != wanted:
+        return Solution((_change(nic, channels.combined, wanted, channels.combined_max),), (_LOOK_AGAIN, _XDP))
+    return situation.declined(_already(wanted, channels.combined_max, len(topology.online)))
+
+
+def _already(pairs: int, offered: int, cpus: int) -> str:
+    if offered < cpus:
+        return f"already so: all {offered} queue pairs that the device offers are in use; more must come from the host"
+    spare = f"; the device offers {offered}, and the definition on the host could name fewer" if offered > cpus else ""
+    return f"already so: {pairs} queue pairs for {cpus} CPUs{spare}"
+
+
+def _change(nic: Nic, old: int, new: int, offered: int) -> Change:
+    name = shlex.quote(nic.name)
+    why = (
+        "a queue without a CPU of its own costs memory and vectors" if new < old else "each CPU gets a queue of its own"
+    )
+    return Change(
+        kind=TunableKind.CHANNELS,
+        target=nic_target(nic),
+        where=f"ethtool channels of {nic.name}: combined",
+        old=str(old),
+        new=str(new),
+        why=f"{why}; the device offers {offered}",
+        do=f"ethtool -L {name} combined {new}",
+        undo=f"ethtool -L {name} combined {old}" if old > 0 else None,
+    )

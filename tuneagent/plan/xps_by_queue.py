@@ -1,0 +1,60 @@
+"""xps-by-queue: each CPU transmits on one queue, whose interrupt comes back to it or to a CPU of its group."""
+
+from __future__ import annotations
+
+from tuneagent.model.cpuset import CpuSet
+from tuneagent.model.irq import QueueRole
+from tuneagent.model.nic import Nic, TxQueue
+from tuneagent.model.plan import Change, Declined, TunableKind
+from tuneagent.model.topology import CpuTopology
+from tuneagent.plan.queue_homes import queue_homes
+from tuneagent.plan.situation import Situation, Solution, echo, mask_of, nic_target, queues_in_use, undo_echo
+
+
+def solve(situation: Situation) -> Solution | Declined:
+    """One xps_cpus a transmit queue in use (Documentation/networking/scaling.rst, "XPS")."""
+    nic, topology = situation.nic, situation.cpus
+    if nic is None or topology is None or not topology.online:
+        return situation.declined("which CPUs there are is not known")
+    if len(queues_in_use(nic)) < 2:  # noqa: PLR2004 - one queue, nothing to select
+        return situation.declined("one transmit queue: there is nothing to select, and the kernel keeps no map")
+    maps = transmit_maps(situation, nic, topology)
+    queues = [queue for queue in nic.tx_queues if queue.index in maps]
+    notes = tuple(
+        f"tx-{queue.index}: its map could not be read, so no undo line can be given"
+        for queue in queues
+        if queue.xps_cpus is None
+    )
+    return Solution(
+        tuple(_change(nic, queue, maps[queue.index]) for queue in queues if queue.xps_cpus != maps[queue.index]), notes
+    )
+
+
+def transmit_maps(situation: Situation, nic: Nic, topology: CpuTopology) -> dict[int, CpuSet]:
+    """The CPUs that transmit on each queue: the CPU its interrupt comes to, and a fair share of the CPUs left over.
+
+    Every online CPU is in a map, isolated ones too, for what runs there transmits as well. 2 queues on 4 CPUs give
+    {0, 2} and {1, 3}.
+    """
+    at_home = queue_homes(situation, nic, topology, QueueRole.OUTPUT)
+    queues = sorted(at_home)
+    maps = {queue: {cpu} for queue, cpu in at_home.items()}
+    taken = set(at_home.values())
+    for position, cpu in enumerate(cpu for cpu in topology.online if cpu not in taken):
+        maps[queues[position % len(queues)]].add(cpu)
+    return {queue: CpuSet.of(cpus) for queue, cpus in maps.items()}
+
+
+def _change(nic: Nic, queue: TxQueue, cpus: CpuSet) -> Change:
+    path = f"/sys/class/net/{nic.name}/queues/tx-{queue.index}/xps_cpus"
+    old = mask_of(queue.xps_cpus)
+    return Change(
+        kind=TunableKind.XPS_CPUS,
+        target=nic_target(nic, queue.index, "tx"),
+        where=path,
+        old=old,
+        new=cpus.mask(),
+        why=f"CPUs {cpus} transmit on queue {queue.index}, whose completions come back to one of them",
+        do=echo(cpus.mask(), path),
+        undo=undo_echo(old, path),
+    )
