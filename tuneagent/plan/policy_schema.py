@@ -1,0 +1,140 @@
+"""The schema of a policy file. Imports pydantic, so import it where policies are loaded and nowhere else."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+
+from tuneagent.model.identity import Role
+from tuneagent.model.policy import Action, Disruption, Expectation, Guard, Policy
+
+_KEBAB = r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$"
+_METRIC = r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$"
+
+
+Name = Annotated[str, StringConstraints(pattern=_KEBAB, max_length=63)]
+Line = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^\S([^\n]*\S)?$")]
+Prose = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
+Metric = Annotated[str, StringConstraints(pattern=_METRIC, max_length=63)]
+
+Percent = Annotated[float, Field(ge=0, le=1000)]
+
+
+def _ordered(bounds: list[float]) -> list[float]:
+    if not math.isfinite(sum(bounds)) or bounds[0] > bounds[1]:
+        raise ValueError("the lower bound before the upper one")
+    return bounds
+
+
+def _once(names: list[str]) -> list[str]:
+    if len(set(names)) < len(names):
+        raise ValueError("each name once")
+    return names
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class PlainChange(_Strict):
+    """An action that needs no number."""
+
+    action: Literal[
+        "pin-queue-interrupts",
+        "irqbalance-ban",
+        "irqbalance-off",
+        "irqbalance-on",
+        "event-index-on",
+        "set-channels",
+        "xps-by-queue",
+        "rps-spread",
+        "rps-off",
+    ]
+
+
+class DeferChange(_Strict):
+    """defer-interrupts with its two values, as the kernel takes them."""
+
+    action: Literal["defer-interrupts"]
+    napi_defer_hard_irqs: Annotated[
+        int, Field(ge=1, le=1000, description="Empty polls before the interrupt is on again")
+    ]
+    gro_flush_timeout_ns: Annotated[int, Field(ge=1000, le=10_000_000, description="Time to the next poll, in ns")]
+
+
+FileChange = Annotated[PlainChange | DeferChange, Field(discriminator="action")]
+
+
+class FileExpectation(_Strict):
+    """What should improve, and where that number comes from."""
+
+    metric: Metric
+    direction: Literal["up", "down"]
+    percent: Annotated[list[Percent], Field(min_length=2, max_length=2), AfterValidator(_ordered)]
+    source: Line
+
+
+class FileGuard(_Strict):
+    """What must not get worse, and by how much at most."""
+
+    metric: Metric
+    worse_percent_max: Percent
+
+
+class PolicyFile(_Strict):
+    """A tuneagent policy."""
+
+    name: Annotated[Name, Field(description="The file's name without .yaml")]
+    title: Line
+    when: Annotated[
+        list[Name],
+        Field(min_length=1, max_length=32, description="Rules whose findings it answers"),
+        AfterValidator(_once),
+    ]
+    role: Annotated[Literal["guest", "hypervisor"], Field(description="The side on which it is applied")]
+    changes: Annotated[
+        list[FileChange], Field(min_length=1, max_length=8, description="In order; the last is the purpose")
+    ]
+    why: Prose
+    source: Prose
+    requires: Annotated[list[Line], Field(max_length=16)] = []
+    disruption: Literal["none", "link-flap", "cold-start"]
+    expects: Annotated[list[FileExpectation], Field(max_length=16, description="Empty: not known")]
+    guards: Annotated[list[FileGuard], Field(max_length=16)]
+    avoid_when: Prose
+    undo: Prose
+
+    def policy(self, path: str) -> Policy:
+        """The noun that everything else uses."""
+        return Policy(
+            name=self.name,
+            title=self.title,
+            rules=tuple(self.when),
+            role=Role(self.role),
+            actions=tuple(Action(change.action) for change in self.changes),
+            parameters=_parameters(self.changes),
+            why=self.why.strip(),
+            source=self.source.strip(),
+            requires=tuple(self.requires),
+            disruption=Disruption(self.disruption),
+            expects=tuple(
+                Expectation(e.metric, e.direction, e.percent[0], e.percent[1], e.source) for e in self.expects
+            ),
+            guards=tuple(Guard(guard.metric, guard.worse_percent_max) for guard in self.guards),
+            path=path,
+            avoid_when=self.avoid_when.strip(),
+            undo=self.undo.strip(),
+        )
+
+
+def _parameters(changes: list[PlainChange | DeferChange]) -> dict[str, int]:
+    values = (change.model_dump(exclude={"action"}) for change in changes)
+    return {key: value for given in values for key, value in given.items()}
+
+
+def json_schema() -> dict[str, Any]:
+    """The schema as JSON Schema, draft 2020-12. Rule names and the file's name are checked besides it."""
+    schema = PolicyFile.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "tuneagent policy"}
