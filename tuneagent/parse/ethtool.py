@@ -25,7 +25,7 @@ MAX_QUEUES = 1 << 16
 _Section = TypeVar("_Section", Channels, Rings, Coalesce)
 
 _STATISTIC = re.compile(r"(?P<side>rx|tx)(?:_queue_)?(?P<queue>[0-9]{1,5})_(?P<name>\w+)", re.ASCII)
-"""``rx_queue_0_kicks`` before, ``rx0_kicks`` since drivers/net/virtio_net.c took over ethtool_sprintf (5.13)."""
+"""drivers/net/virtio_net.c: ``rx_queue_0_kicks`` in the older generation, ``rx0_kicks`` in the newer."""
 _FIELDS = {
     "rx_packets": "rx_packets",
     "rx_bytes": "rx_bytes",

@@ -6,7 +6,7 @@ from tuneagent.model.errors import ParseError
 from tuneagent.parse.lines import shown, single
 
 MAX_BITS = 4096
-"""The kernel prints 64 bits, 128 since 6.16; later ones may print more."""
+"""Kernels print 64 bits, newer ones 128; later ones may print more."""
 
 
 def parse(text: str) -> frozenset[int]:

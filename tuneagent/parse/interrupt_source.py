@@ -2,8 +2,8 @@
 
 kernel/irq/proc.c ``show_interrupts`` prints, in this order: the chip's name (it may hold single blanks); the hardware
 number where the interrupt has a domain; ``Level`` or ``Edge`` with CONFIG_GENERIC_IRQ_SHOW_LEVEL; a dash and the flow
-handler's name where it has one; two blanks and the handlers' names, parted by comma and blank. Before 2.6.39 the
-architectures printed the chip and the flow handler as one word, ``PCI-MSI-edge``.
+handler's name where it has one; two blanks and the handlers' names, parted by comma and blank. Kernels that print no
+place for the hardware number have chip and flow handler as one word, ``PCI-MSI-edge``.
 """
 
 from __future__ import annotations

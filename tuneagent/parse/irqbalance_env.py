@@ -1,8 +1,9 @@
 """The environment file of irqbalance: systemd.exec(5) ``EnvironmentFile=``, or a shell's, in /etc.
 
 Debian has /etc/default/irqbalance with IRQBALANCE_ARGS (before: OPTIONS), RHEL /etc/sysconfig/irqbalance with
-IRQBALANCE_ARGS, Gentoo and Arch /etc/conf.d/irqbalance with IRQBALANCE_OPTS. cputree.c reads
-IRQBALANCE_BANNED_CPULIST before the deprecated IRQBALANCE_BANNED_CPUS.
+IRQBALANCE_ARGS, Gentoo and Arch /etc/conf.d/irqbalance with IRQBALANCE_OPTS. Where both are set,
+IRQBALANCE_BANNED_CPULIST counts here, as its successor, although there are versions whose cputree.c looks at the
+deprecated IRQBALANCE_BANNED_CPUS first.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from tuneagent.model.errors import ParseError
 from tuneagent.parse.lines import numbered, shown
 
 COLUMNS_MIN = 9
-"""Kernels before 2.6.35; received_rps came then, flow_limit_count with 3.11, the rest with 5.10 and 6.2."""
+"""The oldest form; received_rps, flow_limit_count, the backlog with the CPU id, and the two lengths came one by one."""
 COLUMNS_MAX = 64
 
 _RECEIVED_RPS, _FLOW_LIMIT, _BACKLOG, _CPU, _INPUT_QLEN, _PROCESS_QLEN = range(9, 15)
