@@ -2,7 +2,8 @@
 
 What a listing names and nobody read becomes an empty file (an empty directory where something is known below it) and
 is entered in ``captured/errors.json`` as not captured, so that its emptiness is never taken for an answer. Where one
-file was read by two ways, through a link and without, the later of the two in the sample is kept.
+file was read by two ways, through a link and without, the later of the two in the sample is kept. Modes of directories
+are not kept: they are all 0700.
 """
 
 from __future__ import annotations
