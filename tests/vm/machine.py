@@ -11,17 +11,18 @@ import os
 import shlex
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.vm.completed import Completed
 from tests.vm.emulator import emulator
 from tests.vm.initramfs import initramfs
 from tests.vm.kernel import kernel as debian_kernel
 from tests.vm.process import Child, last_lines, start
+from tests.vm.workspace import workspace
 
 BOOT_SECONDS = 180.0
 COMMAND_SECONDS = 300.0
@@ -57,21 +58,6 @@ done
 
 class MachineError(Exception):
     """The machine did not boot, died, or did not answer in time. The message ends with its console's last lines."""
-
-
-@dataclass(frozen=True, slots=True)
-class Completed:
-    """What a command inside gave back."""
-
-    command: str
-    returncode: int
-    stdout: str
-    stderr: str
-
-    def checked(self) -> str:
-        """The standard output of a command that must have succeeded."""
-        assert self.returncode == 0, f"{self.command!r} gave {self.returncode}: {self.stderr or self.stdout}"
-        return self.stdout
 
 
 @dataclass(slots=True)
@@ -142,13 +128,13 @@ def booted(
     """A guest with ``cpus`` vCPUs, ``memory`` MiB and a virtio NIC of ``queues`` queue pairs; 0 queues: no NIC.
 
     ``cpu`` is QEMU's -cpu ("EPYC,-rdseed,-hypervisor" hides that it is a guest), ``kernel`` a series known to
-    tests.vm.kernel, ``arguments`` more of QEMU's, ``kernel_line`` more of the kernel's. Raises MachineError where it does not boot.
+    tests.vm.kernel, ``arguments`` more of QEMU's, ``kernel_line`` more of the kernel's. Raises MachineError where it
+    does not boot.
     """
     system = emulator()
     debian = debian_kernel(kernel)
     first = initramfs(debian, MODULES, INIT)
-    with tempfile.TemporaryDirectory(prefix="tuneagent-vm-") as name:
-        directory = Path(name)
+    with workspace("vm") as directory:
         jobs = directory / "jobs"
         jobs.mkdir()
         (jobs / "init").write_text(SERVE.format(modules=debian.modules, address=GUEST_ADDRESS))
