@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -21,10 +21,12 @@ from tuneagent.machine.sysroot import Sysroot
 from tuneagent.model.snapshot import Snapshot
 from tuneagent.model.view import View
 from tuneagent.observe import snapshot as observe
+from tuneagent.report.safe import safe
 
 SNAPSHOT_SCHEMA = "tuneagent.snapshot/1"
 LARGEST_FILE_BYTES = 256 * 1024 * 1024
 """A snapshot of 256 CPUs and 1,000 interrupts takes 3 MB; what is a hundred times that is no snapshot."""
+LONGEST_LINE = 2000
 Wait = Callable[[float], None]
 
 
@@ -34,8 +36,9 @@ class InputError(click.ClickException):
     exit_code = exits.BAD_INPUT
 
     def show(self, file: Any = None) -> None:  # noqa: ARG002 - click's signature
-        """One line on standard error."""
-        click.echo(f"tuneagent: {self.message}", err=True)
+        """One line on standard error, or one a fault; what a file holds or is called cannot steer the terminal."""
+        for line in self.message.split("\n"):
+            click.echo(safe(f"tuneagent: {line}", LONGEST_LINE), err=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,15 +132,30 @@ def _file_sources(file: Path) -> list[Source]:
 
 
 def _document(file: Path) -> Any:
+    text = _text(file)
     try:
-        if file.stat().st_size > LARGEST_FILE_BYTES:
-            raise InputError(f"{file}: larger than {LARGEST_FILE_BYTES} bytes; not a snapshot")
-        return json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{file}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file}: not UTF-8 at byte {error.start}") from error
+        return json.loads(text, parse_constant=_refuse)
     except json.JSONDecodeError as error:
         raise InputError(f"{file}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from error
     except RecursionError as error:
         raise InputError(f"{file}: nested too deeply; not a snapshot") from error
+    except ValueError as error:  # a constant that JSON lacks, or an integer of thousands of digits
+        raise InputError(f"{file}: not JSON: {error}") from error
+
+
+def _text(file: Path) -> str:
+    try:
+        # Not stat(): a pipe or a device has no size, and a file can grow.
+        with file.open("rb") as opened:
+            data = opened.read(LARGEST_FILE_BYTES + 1)
+        if len(data) > LARGEST_FILE_BYTES:
+            raise InputError(f"{file}: larger than {LARGEST_FILE_BYTES} bytes; not a snapshot")
+        return data.decode("utf-8")
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: not UTF-8 at byte {error.start}") from error
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")

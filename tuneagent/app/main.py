@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -12,6 +14,9 @@ import click
 from tuneagent import __version__
 from tuneagent.app import exits
 
+PROGRAM = "tuneagent"
+COMPLETION = "_TUNEAGENT_COMPLETE"
+"""What click's completion scripts set."""
 COMMANDS = {
     "advise": ("tuneagent.app.advise", "Say what is wrong with the virtio networking here, why, and what to change."),
     "snapshot": ("tuneagent.app.snapshot", "Write what this machine shows, raw, as one file or a tree."),
@@ -58,11 +63,12 @@ def main() -> NoReturn:
 
 def run(arguments: list[str]) -> int:
     """The exit code of one command line. Errors of usage and input are one line on standard error."""
+    _have_streams()
     try:
-        code = cli.main(arguments, prog_name="tuneagent", standalone_mode=False)
+        code = _invoke(arguments)
         sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
+        _tell(error)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted; nothing was changed", err=True)
@@ -75,3 +81,35 @@ def run(arguments: list[str]) -> int:
         click.echo(f"tuneagent: {error.strerror or error}", err=True)
         return exits.FAILED
     return code if isinstance(code, int) else exits.DONE
+
+
+def _invoke(arguments: list[str]) -> object:
+    # Not cli.main(): it turns a reader that went away into exit 1, which a script with pipefail takes for a failure.
+    if asked := os.environ.get(COMPLETION):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(cli, {}, PROGRAM, COMPLETION, asked)
+    try:
+        with cli.make_context(PROGRAM, list(arguments)) as ctx:
+            return cli.invoke(ctx)
+    except click.exceptions.Exit as done:  # --help and --version
+        return done.exit_code
+
+
+def _have_streams() -> None:
+    """A stream that was closed before the start is None in Python; and no encoding may stop a report."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - open as long as we are
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _tell(error: click.ClickException) -> None:
+    if not isinstance(error, click.UsageError) or isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+        return
+    # click would print the usage and a hint around it: four lines to find one in.
+    command = error.ctx.command_path if error.ctx is not None else PROGRAM
+    click.echo(f"{command}: {' '.join(error.format_message().split())}", err=True)

@@ -15,6 +15,20 @@ DEFAULT_S = 3.0
 """Long enough for a few thousand interrupts under load and for 300 clock ticks a CPU; short enough to wait for."""
 
 
+class Seconds(click.FloatRange):
+    """A time to wait; "nan" is a float, in no range and outside of none."""
+
+    def __init__(self) -> None:
+        super().__init__(SHORTEST_S, LONGEST_S)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The seconds, or click's error."""
+        seconds = super().convert(value, param, ctx)
+        if seconds != seconds:  # noqa: PLR0124 - true of nan alone
+            self.fail(f"{value!r} is no number of seconds", param, ctx)
+        return seconds
+
+
 def sysroot(function: F) -> F:
     """--sysroot DIR, once or twice."""
     return click.option(
@@ -41,8 +55,7 @@ def snapshots(function: F) -> F:
 
 def interval(default: float | None, text: str) -> Callable[[F], F]:
     """--interval SECONDS."""
-    kind = click.FloatRange(SHORTEST_S, LONGEST_S)
-    return click.option("--interval", "interval_s", type=kind, default=default, metavar="SECONDS", help=text)
+    return click.option("--interval", "interval_s", type=Seconds(), default=default, metavar="SECONDS", help=text)
 
 
 def as_json(function: F) -> F:
