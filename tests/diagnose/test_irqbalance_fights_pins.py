@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests import make
+from tests.diagnose.views import at, balanced, clear, finding, single, unjudged, value, with_irqs, with_nic
+from tuneagent.diagnose.irqbalance_fights_pins import judge
+from tuneagent.model.cpuset import CpuSet
+from tuneagent.model.finding import Severity
+from tuneagent.model.snapshot import Snapshot
+
+PINNED = make.snapshot()
+EVERY = tuple(range(31, 39))
+
+
+def free() -> Snapshot:
+    return with_irqs(PINNED, lambda line: replace(line, affinity=CpuSet.of(range(4))))
+
+
+def test_moved_interrupts_are_a_warning() -> None:
+    after = balanced(with_irqs(free(), at({31: 2, 38: 1})))
+    found = finding(judge, make.view(after, before=balanced(free())))
+    assert (found.severity, found.irqs, found.queues) == (Severity.WARNING, (31, 38), (0, 3))
+    assert value(found, "irq31_effective_affinity") == "0 -> 2"
+    assert value(found, "irq38_affinity") == "0-3 -> 1"
+    assert "free to move" in found.explanation
+
+
+def test_a_ban_points_at_somebody_else() -> None:
+    after = balanced(with_irqs(PINNED, at({31: 2})), "--banmod=virtio0-")
+    assert "something else" in finding(judge, make.view(after, before=balanced(PINNED))).explanation
+
+
+def test_pins_that_are_not_banned_are_worth_knowing() -> None:
+    found = finding(judge, single(balanced(PINNED)))
+    assert (found.severity, found.irqs) == (Severity.INFO, EVERY)
+
+
+def test_only_interrupts_that_are_not_banned_are_listed() -> None:
+    assert finding(judge, single(balanced(PINNED, "--banirq=31", "-i", "32", "-i33"))).irqs == EVERY[3:]
+    banned = balanced(PINNED, banned_irqs=frozenset(EVERY))
+    assert value(clear(judge, single(banned)), "banned_interrupts") == 8
+
+
+@pytest.mark.parametrize("command", [("-m", "virtio"), ("--banmod", "virtio0-"), ("--foreground", "-mvirtio0")])
+def test_a_ban_by_name_matches_a_part_of_it(command: tuple[str, ...]) -> None:
+    clear(judge, single(balanced(PINNED, *command)))
+
+
+@pytest.mark.parametrize("command", [("--banirq=",), ("--banirq",), ("--banirq=" + "9" * 99,), ("--banmod=",)])
+def test_an_empty_or_absurd_ban_bans_nothing(command: tuple[str, ...]) -> None:
+    assert finding(judge, single(balanced(PINNED, *command))).irqs == EVERY
+
+
+def test_what_the_driver_asked_for_is_no_pin() -> None:
+    clear(judge, single(balanced(with_irqs(PINNED, lambda line: replace(line, affinity_hint=line.affinity)))))
+
+
+def test_interrupts_that_may_go_anywhere_are_clear() -> None:
+    clear(judge, make.view(balanced(free())))
+
+
+def test_unknowns_are_not_judged() -> None:
+    unjudged(judge, single(balanced(PINNED, running=None)))
+    unjudged(judge, single(balanced(with_nic(PINNED, queue_irqs=()))))
+    unjudged(judge, single(replace(balanced(PINNED), cpus=None)))
+
+
+def test_nothing_where_it_does_not_run_or_cannot() -> None:
+    assert judge(make.view()) == ()
+    assert judge(make.view(balanced(make.snapshot(1, 2)))) == ()

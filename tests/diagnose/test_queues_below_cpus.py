@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests import make
+from tests.diagnose.views import clear, finding, single, unjudged, value, with_nic
+from tuneagent.diagnose.queues_below_cpus import judge
+from tuneagent.model.finding import Severity
+from tuneagent.model.nic import Channels
+from tuneagent.model.snapshot import Snapshot
+
+
+def offering(in_use: int, offered: int | None, cpus: int = 4) -> Snapshot:
+    channels = Channels(combined=in_use, combined_max=offered) if offered else None
+    return with_nic(make.snapshot(cpus, in_use), channels=channels)
+
+
+def test_one_of_eight_queues_on_four_cpus() -> None:
+    found = finding(judge, single(offering(1, 8)))
+    assert found.severity is Severity.WARNING
+    assert (value(found, "queue_pairs"), value(found, "queue_pairs_offered"), value(found, "cpus_online")) == (1, 8, 4)
+    assert "1 of 4" in found.title
+
+
+@pytest.mark.parametrize(("in_use", "offered"), [(4, 8), (2, 2), (1, 1), (6, 8)])
+def test_as_many_as_there_can_be_is_clear(in_use: int, offered: int) -> None:
+    clear(judge, single(offering(in_use, offered)))
+
+
+def test_a_device_without_multiqueue_offers_one() -> None:
+    base = offering(1, None)
+    plain = tuple(replace(one, features=frozenset({29, 32})) for one in base.virtio or ())
+    clear(judge, single(replace(base, virtio=plain)))
+
+
+def test_an_unknown_offer_is_not_judged() -> None:
+    assert not unjudged(judge, single(offering(1, None))).idle
+    unjudged(judge, single(replace(offering(1, 8), cpus=None)))
+
+
+def test_nothing_with_one_cpu() -> None:
+    assert judge(single(offering(1, 8, cpus=1))) == ()

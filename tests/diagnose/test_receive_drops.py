@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tests import make
+from tests.diagnose.views import plain_nic, single, unjudged, value
+from tuneagent.diagnose.receive_drops import judge
+from tuneagent.model.finding import Clear, Finding, Judgement, Severity, Unjudged
+from tuneagent.model.identity import Role
+from tuneagent.model.nic import Link
+from tuneagent.model.view import View
+
+
+def of(view: View, subject: str) -> Judgement:
+    (only,) = (said for said in judge(view) if said.subject == subject)
+    return only
+
+
+def losing(**changes: Any) -> View:
+    return make.view(nics={"eth0": make.nic_rate(**changes)})
+
+
+def test_loss_of_a_thousandth_is_critical() -> None:
+    found = of(losing(rx_missed_per_sec=286.7, rx_drops_per_sec=405.6), "eth0")
+    assert isinstance(found, Finding)
+    assert found.severity is Severity.CRITICAL
+    assert (value(found, "rx_missed_errors_per_sec"), value(found, "rx_dropped_per_sec")) == (286.7, 405.6)
+    assert "406 packets/s" in found.title
+    assert "host's tap" in found.explanation
+
+
+def test_a_little_loss_is_a_warning() -> None:
+    found = of(losing(rx_errors_per_sec=3.0), "eth0")
+    assert isinstance(found, Finding)
+    assert found.severity is Severity.WARNING
+
+
+def test_a_stray_drop_is_clear_and_the_tap_stays_unknown_in_a_guest() -> None:
+    said = of(losing(rx_drops_per_sec=0.5), "eth0")
+    assert isinstance(said, Clear)
+    assert value(said, "host_tap_drops_per_sec") is None
+
+
+def test_on_bare_metal_no_tap_is_missed() -> None:
+    view = losing()
+    identity = replace(view.after.identity, role=Role.BARE_METAL) if view.after.identity else None
+    said = of(replace(view, after=replace(view.after, identity=identity)), "eth0")
+    assert isinstance(said, Clear)
+    assert [item.metric for item in said.evidence][-1] == "rx_errors_per_sec"
+
+
+def test_unknown_counters_are_not_zero() -> None:
+    unknown = losing(rx_drops_per_sec=None, rx_missed_per_sec=None, rx_errors_per_sec=None)
+    assert isinstance(of(unknown, "eth0"), Unjudged)
+    assert isinstance(of(make.view(nics={}), "eth0"), Unjudged)
+
+
+def test_a_cpu_that_drops_and_one_that_is_squeezed() -> None:
+    rates = {
+        0: make.cpu_rate(0, softnet_dropped_per_sec=12.0),
+        1: make.cpu_rate(1, softnet_squeezed_per_sec=900.0),
+        2: make.cpu_rate(2, softnet_squeezed_per_sec=9.0),
+    }
+    said = [one for one in judge(make.view(cpus=rates)) if isinstance(one, Finding)]
+    assert [(one.subject, one.severity) for one in said] == [("cpu0", Severity.CRITICAL), ("cpu1", Severity.WARNING)]
+
+
+def test_softnet_unread_is_not_judged() -> None:
+    rates = {0: make.cpu_rate(0, softnet_dropped_per_sec=None, softnet_squeezed_per_sec=None)}
+    assert isinstance(of(make.view(cpus=rates), "machine"), Unjudged)
+
+
+def test_a_taps_transmit_drops_are_its_guests() -> None:
+    host = replace(make.snapshot(), nics=(plain_nic("vnet0", link=Link(kind="tun")), plain_nic("lo")))
+    rate = make.nic_rate(1, name="vnet0", tx_drops_per_sec=482.0, tx_packets_per_sec=9000.0)
+    found = of(make.view(host, nics={"vnet0": rate}), "vnet0")
+    assert isinstance(found, Finding)
+    assert found.severity is Severity.CRITICAL
+
+
+def test_loopback_is_not_looked_at() -> None:
+    machine = replace(make.snapshot(), nics=(plain_nic("lo"),))
+    assert [said.subject for said in judge(make.view(machine, nics={}))] == ["machine"]
+
+
+def test_one_sample() -> None:
+    assert unjudged(judge, single()).reason == "one sample"

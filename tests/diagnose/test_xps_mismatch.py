@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests import make
+from tests.diagnose.views import clear, finding, plain_nic, single, unjudged, value, with_nic
+from tuneagent.diagnose.xps_mismatch import judge
+from tuneagent.model.cpuset import CpuSet
+from tuneagent.model.finding import Severity
+from tuneagent.model.nic import TxQueue
+from tuneagent.model.snapshot import Snapshot
+
+
+def mapped(*maps: list[int] | None, cpus: int = 4) -> Snapshot:
+    queues = tuple(TxQueue(q, None if each is None else CpuSet.of(each), 0) for q, each in enumerate(maps))
+    return with_nic(make.snapshot(cpus, len(maps)), tx_queues=queues)
+
+
+def test_one_queue_for_all_cpus_is_a_warning() -> None:
+    found = finding(judge, single(mapped([0, 1, 2, 3], [], [], [])))
+    assert (found.severity, found.queues, found.cpus) == (Severity.WARNING, (0,), (0, 1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    ("maps", "words"),
+    [
+        (([0], [1], [2], []), "no transmit queue for CPU 3"),
+        (([], [], [], []), "no XPS map"),
+        (([0], [1], [3], [2]), "transmit queues 2, 3"),
+        (([0, 2], [1, 3]), "stripes 4 CPUs over 2 transmit queues"),
+    ],
+)
+def test_what_is_worth_knowing(maps: tuple[list[int], ...], words: str) -> None:
+    found = finding(judge, single(mapped(*maps)))
+    assert found.severity is Severity.INFO
+    assert words in found.title
+
+
+def test_a_stripe_promises_nothing() -> None:
+    assert "only a trial can tell" in finding(judge, single(mapped([0, 2], [1, 3]))).explanation
+
+
+def test_a_queue_a_cpu_is_clear() -> None:
+    assert value(clear(judge, make.view()), "tx3_xps_cpus") == "3"
+
+
+def test_offline_cpus_in_a_map_do_not_count() -> None:
+    clear(judge, single(mapped([0, 4], [1, 5], [2, 6], [3, 7])))
+
+
+def test_an_unreadable_map_is_not_judged() -> None:
+    unjudged(judge, single(mapped([0], [1], None, [3])))
+    unjudged(judge, single(replace(mapped([0], [1]), cpus=None)))
+
+
+def test_nothing_with_one_queue_one_cpu_or_no_device() -> None:
+    assert judge(make.view(make.snapshot(4, 1))) == ()
+    assert judge(single(mapped([0], [], cpus=1))) == ()
+    bridge = plain_nic("br0", tx_queues=mapped([], []).nics[0].tx_queues)  # type: ignore[index]  # the builder has one
+    assert judge(single(replace(make.snapshot(), nics=(bridge,)))) == ()
