@@ -46,6 +46,10 @@ def delta_64(before: int | None, after: int | None) -> int | None:
     return after - before
 
 
+def _fell(before: int | None, after: int | None) -> bool:
+    return before is not None and after is not None and after < before
+
+
 def alone(snapshot: Snapshot, reason: str = "one sample only: rates need two") -> View:
     """The view of a single moment: configuration and no rates."""
     return View(
@@ -158,6 +162,9 @@ class _Comparison:
     def _unknown(self, what: str, source: str, detail: str) -> None:
         self.missing.append(Missing(what, source, Reason.UNKNOWABLE, detail))
 
+    def _reset(self, what: str, source: str) -> None:
+        self._unknown(what, source, "the counter fell: it was reset")
+
     def _between(self, before_ns: int | None, after_ns: int | None) -> float:
         if before_ns is None or after_ns is None or after_ns <= before_ns:
             return self.seconds
@@ -171,7 +178,9 @@ class _Comparison:
             return {}, (), ()
         seconds = self._between(before.read_at_ns, after.read_at_ns)
         old = {row.irq: row for row in before.rows if row.irq is not None}
-        columns = _common_columns(before, after)
+        columns = _Columns(before, after)
+        for cpu in sorted(set(before.cpus) ^ set(after.cpus)):
+            self._unknown(f"interrupts.cpu{cpu}", "/proc/interrupts", "the CPU came or went within the interval")
         rates: dict[int, IrqRate] = {}
         new: list[int] = []
         for row in after.rows:
@@ -190,7 +199,7 @@ class _Comparison:
 
     def _irq(self, old: InterruptRow, new: InterruptRow, columns: _Columns, seconds: float) -> IrqRate | None:
         assert new.irq is not None  # noqa: S101 - the caller passes numbered rows only
-        if old.counts == new.counts:
+        if columns.same and old.counts == new.counts:
             return IrqRate(new.irq, 0, {}, 0.0, seconds)
         grown = columns.grown(old.counts, new.counts)
         per_cpu: dict[int, int] = {}
@@ -257,14 +266,18 @@ class _Comparison:
         for name in _LINK_COUNTERS:
             first, last = getattr(before, name), getattr(after, name)
             rates[name] = _per_sec(delta_64(first, last), seconds)
-            if first is not None and last is not None and last < first:
-                self._unknown(f"nic.{nic.name}.{name}", _statistics(nic, name), "the counter fell: it was reset")
+            if _fell(first, last):
+                self._reset(f"nic.{nic.name}.{name}", _statistics(nic, name))
         return rates, seconds
 
     def _queues(self, old: Nic, nic: Nic, irqs: Mapping[int, IrqRate]) -> tuple[QueueRate, ...]:
         seconds = self._between(old.queue_statistics_read_at_ns, nic.queue_statistics_read_at_ns)
         before = {queue.index: queue for queue in old.queue_statistics or ()}
         after = {queue.index: queue for queue in nic.queue_statistics or ()}
+        for index in sorted(before.keys() & after.keys()):
+            for name in _QUEUE_COUNTERS:
+                if _fell(getattr(before[index], name), getattr(after[index], name)):
+                    self._reset(f"nic.{nic.name}.queue{index}.{name}", "queue-statistics")
         pairs = nic.pairs()
         indices = sorted({*after, *pairs})
         return tuple(
@@ -311,7 +324,7 @@ class _Comparison:
             rates[row.cpu] = {name: _rate_32(pair, seconds) for name, pair in counters.items()}
             for name, rate in rates[row.cpu].items():
                 if rate is None and None not in counters[name]:
-                    self._unknown(f"cpu{row.cpu}.softnet.{name}", "/proc/net/softnet_stat", "the counter was reset")
+                    self._reset(f"cpu{row.cpu}.softnet.{name}", "/proc/net/softnet_stat")
         return rates
 
     def _softirqs(self, before: Softirqs | None, after: Softirqs | None) -> dict[int, dict[str, float | None]]:
@@ -323,7 +336,10 @@ class _Comparison:
             old = dict(zip(before.cpus, before.counts.get(name, ()), strict=False))
             for cpu, count in zip(after.cpus, after.counts.get(name, ()), strict=False):
                 if cpu in old:
-                    rates.setdefault(cpu, {})[name] = _per_sec(delta_32(old[cpu], count, seconds), seconds)
+                    growth = delta_32(old[cpu], count, seconds)
+                    rates.setdefault(cpu, {})[name] = _per_sec(growth, seconds)
+                    if growth is None:
+                        self._reset(f"cpu{cpu}.softirqs.{name}", "/proc/softirqs")
         return rates
 
     # Protocols
@@ -336,6 +352,8 @@ class _Comparison:
 
         def rate(protocol: str, name: str) -> float | None:
             first, last = _counter(before, protocol, name), _counter(after, protocol, name)
+            if _fell(first, last):
+                self._reset(f"protocols.{protocol}.{name}", "/proc/net/snmp")
             return _per_sec(delta_64(first, last), seconds)
 
         return ProtocolRate(
@@ -367,10 +385,6 @@ class _Columns:
             for cpu, first, last in self.pairs
             if first < len(old) and last < len(new) and old[first] != new[last]
         ]
-
-
-def _common_columns(before: Interrupts, after: Interrupts) -> _Columns:
-    return _Columns(before, after)
 
 
 def _identity(row: InterruptRow) -> tuple[object, ...]:
@@ -510,5 +524,6 @@ _LINK_COUNTERS = (
     "tx_errors",
     "rx_missed_errors",
 )
+_QUEUE_COUNTERS = ("rx_packets", "tx_packets", "rx_kicks", "tx_kicks", "rx_drops", "tx_drops")
 _SOFTNET_COUNTERS = ("processed", "dropped", "time_squeeze", "received_rps")
 _TIME_FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
