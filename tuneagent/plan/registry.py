@@ -33,6 +33,9 @@ SOLVERS: tuple[tuple[Action, Solver], ...] = (
 OF_THE_MACHINE = frozenset({Action.IRQBALANCE_OFF, Action.IRQBALANCE_ON})
 """Actions on the whole machine; all others are on one NIC."""
 
+OF_ANY_NIC = frozenset({Action.RPS_OFF})
+"""Actions on interfaces that need not be virtio: taking a useless map away is the same for all."""
+
 
 def solver_of(action: Action) -> Solver:
     """The solver for an action."""

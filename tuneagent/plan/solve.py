@@ -15,7 +15,7 @@ from tuneagent.model.policy import Action, Policy
 from tuneagent.model.view import View
 from tuneagent.plan.conflicts import MACHINE, settle
 from tuneagent.plan.event_index_on import domain_of
-from tuneagent.plan.registry import OF_THE_MACHINE, solver_of
+from tuneagent.plan.registry import OF_ANY_NIC, OF_THE_MACHINE, solver_of
 from tuneagent.plan.situation import Situation, Solution
 
 _CPU = re.compile(r"cpu(\d{1,5})")
@@ -109,7 +109,9 @@ def _not_ours(situation: Situation) -> str | None:
         return _without_nic(situation)
     if not nic.name.isprintable() or len(nic.name) > _NAME_MAX or "/" in nic.name or nic.name in {"", ".", ".."}:
         return "its name is not one that the kernel would give an interface"
-    return None if nic.virtio is not None else "not a virtio NIC"
+    if nic.virtio is None and not OF_ANY_NIC.issuperset(situation.policy.actions):
+        return "not a virtio NIC"
+    return None
 
 
 def _without_nic(situation: Situation) -> str | None:
