@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 MAX_FILES = 1000
-_SUFFIX = ".yaml"
 
 
 def load(texts: Mapping[str, str], rules: frozenset[str]) -> tuple[Policy, ...]:
@@ -105,6 +104,12 @@ _WORDS = {
     "model_attributes_type": "expected a mapping",
     "union_tag_not_found": "expected a mapping with the key 'action'",
 }
+_BOUNDS = {
+    "too_short": ("at least", "min_length", "items"),
+    "too_long": ("at most", "max_length", "items"),
+    "string_too_short": ("at least", "min_length", "characters"),
+    "string_too_long": ("at most", "max_length", "characters"),
+}
 _PATTERNS = {
     "^[a-z][a-z0-9]*(-": "expected small letters, digits and single dashes between them",
     "^[a-z][a-z0-9]*(_": "expected small letters, digits and single underscores between them",
@@ -120,11 +125,12 @@ def _expected(detail: ErrorDetails) -> str:
     if kind in {"literal_error", "union_tag_invalid"}:
         names = str(context.get("expected", context.get("expected_tags", ""))).replace("'", "").replace(" or ", ", ")
         return _one_of(detail["input"], [name.strip() for name in names.split(",")])
+    if kind in _BOUNDS:
+        word, bound, of = _BOUNDS[kind]
+        return f"expected {word} {context.get(bound)} {of}"
     if kind == "value_error":
         return f"expected {context.get('error', detail['msg'])}"
-    return _WORDS.get(kind) or detail["msg"].replace("Input should be", "expected").replace(
-        " should have", ": expected"
-    )
+    return _WORDS.get(kind) or detail["msg"].replace("Input should be", "expected")
 
 
 def _one_of(given: Any, names: Sequence[str]) -> str:
@@ -172,7 +178,7 @@ def _unknown_rules(path: str, document: Document, rules: frozenset[str]) -> Iter
 
 def _wrong_name(path: str, document: Document) -> Iterator[Fault]:
     name = document.value.get("name") if isinstance(document.value, dict) else None
-    stem = path.rsplit("/", 1)[-1].removesuffix(_SUFFIX)
+    stem = path.rsplit("/", 1)[-1].removesuffix(".yaml").removesuffix(".yml")
     if isinstance(name, str) and name != stem:
         place = document.place(("name",))
         yield Fault(
