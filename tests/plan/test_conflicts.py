@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests import make
+from tests.plan import build
+from tests.plan.test_solve import PILED, ids, of, reasons, with_balance
+from tuneagent.model.cpuset import CpuSet
+from tuneagent.model.nic import Channels, RxQueue
+from tuneagent.model.policy import Action
+from tuneagent.plan.conflicts import CONFLICTS
+
+
+def test_pins_win_over_irqbalance_that_would_undo_them() -> None:
+    stopped = replace(PILED, irqbalance=build.balance(running=False, unit_state="inactive"))
+    answer = of(stopped, build.finding("share"), build.finding("absent", "machine"))
+    assert ids(answer) == ["pin:eth0"]
+    assert reasons(answer)["on:machine"] == "interrupts are pinned, which irqbalance would undo (pin:eth0)"
+
+
+def test_irqbalance_stands_where_nothing_can_be_pinned() -> None:
+    stopped = replace(PILED, irqbalance=build.balance(running=False, unit_state="inactive"))
+    shared = build.with_nic(stopped, queue_irqs=())
+    assert ids(of(shared, build.finding("share"), build.finding("absent", "machine"))) == ["on:machine"]
+
+
+def test_pinning_that_bans_needs_no_ban_beside_it() -> None:
+    answer = of(with_balance(PILED), build.finding("share"), build.finding("fight"))
+    assert ids(answer) == ["pin:eth0"]
+    assert "includes the ban" in reasons(answer)["ban:eth0"]
+
+
+def test_a_ban_on_another_interface_stands() -> None:
+    now = with_balance(PILED)
+    other = build.second_nic("eth1", 71, 1, "0000:00:04.0")
+    now = replace(now, nics=(*(now.nics or ()), other))
+    assert ids(of(now, build.finding("share"), build.finding("fight", "eth1"))) == ["ban:eth1", "pin:eth0"]
+
+
+def test_a_ban_wins_over_stopping_the_service() -> None:
+    answer = of(with_balance(make.snapshot()), build.finding("fight"), build.finding("in-guest"))
+    assert ids(answer) == ["ban:eth0"]
+    assert "banning the queue interrupts is enough" in reasons(answer)["off:machine"]
+
+
+def test_stopping_stands_where_no_ban_can_be_made() -> None:
+    answer = of(with_balance(PILED, file=False), build.finding("share"), build.finding("in-guest"))
+    assert ids(answer) == ["off:machine", "pin:eth0"]
+
+
+def test_queues_win_over_steering() -> None:
+    one_queue = build.with_nic(make.snapshot(queues=1), channels=Channels(combined=1, combined_max=4))
+    answer = of(one_queue, build.finding("saturated", "cpu0"))
+    assert ids(answer) == ["queues:eth0"]
+    assert "more queues" in reasons(answer)["rps:eth0"]
+
+
+def test_steering_that_is_useless_is_not_replaced_by_other_steering() -> None:
+    now = build.with_nic(make.snapshot(queues=1), rx_queues=(RxQueue(0, CpuSet.of([0]), 0),))
+    answer = of(now, build.finding("saturated", "cpu0"), build.finding("useless"))
+    assert ids(answer) == ["rps-off:eth0"]
+    assert "rps-off:eth0" in reasons(answer)["rps:eth0"]
+
+
+def test_no_conflict_goes_both_ways() -> None:
+    pairs = {(winner, conflict.loser) for conflict in CONFLICTS for winner in conflict.winner}
+    assert not {(loser, winner) for winner, loser in pairs if winner is not loser} & pairs
+    assert (Action.IRQBALANCE_ON, Action.IRQBALANCE_OFF) in pairs
