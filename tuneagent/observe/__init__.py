@@ -17,7 +17,7 @@ def snapshot(source: Source, previous: Snapshot | None = None) -> Snapshot:
     ``previous`` only saves work: rows of /proc/interrupts that did not change are taken from it.
     """
     gaps = Gaps(source)
-    clock = source.clock()
+    clock = gaps.clock()
     # The counters come first and close together, so that their intervals are as nearly the same as they can be.
     earlier = previous.interrupts if previous else None
     cpus = topology.observe(gaps)

@@ -6,8 +6,12 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from tuneagent.machine.source import Source, Text
+from tuneagent.model.clock import Clock
+from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.errors import ParseError, SourceError
 from tuneagent.model.missing import Missing, Reason
+from tuneagent.parse import cpulist
+from tuneagent.parse.lines import single
 
 T = TypeVar("T")
 
@@ -79,15 +83,44 @@ class Gaps:
         except SourceError:
             return None
 
-    def word(self, what: str, path: str, *, optional: bool = True) -> str | None:
-        """A one-word file, stripped; None when absent or empty."""
+    def clock(self) -> Clock | None:
+        """The moment of the look; None without a clock, and a note when the one that was captured is no clock."""
+        try:
+            return self.source.clock()
+        except SourceError as error:
+            self.missing.append(error.missing("clock"))
+            return None
+
+    def word(self, what: str, path: str, *, optional: bool = True, blank: bool = False) -> str | None:
+        """A file of one printable line, stripped; None when absent, and a note when it holds something else.
+
+        ``blank``: that it is empty needs no note.
+        """
         text = self.text(what, path, optional=optional)
-        return (text.text.strip() or None) if text else None
+        if text is None or (blank and not text.text.strip()):
+            return None
+        return self.understood(what, path, text.text, word)
 
     def integer(self, what: str, path: str, *, optional: bool = True, low: int = 0) -> int | None:
         """A one-number file in decimal; None and a note when it holds something else or less than ``low``."""
         text = self.text(what, path, optional=optional)
         return None if text is None else self.understood(what, path, text.text, lambda value: integer(value, low))
+
+
+def some_cpus(text: str) -> CpuSet:
+    """A CPU list with at least one CPU in it; ParseError otherwise."""
+    cpus = cpulist.parse(text)
+    if not cpus:
+        raise ParseError("no CPU in it, where there is at least one", 1, Reason.EMPTY)
+    return cpus
+
+
+def word(text: str) -> str:
+    """The only line of a text; ParseError for several, for none and for bytes that no kernel prints."""
+    line = single(text)
+    if len(line) > _LONGEST_WORD or "\\x" in line:  # a byte that is not UTF-8 arrives escaped
+        raise ParseError(f"expected one short line of text, found {line[:40]!r}", 1)
+    return line
 
 
 def integer(text: str, low: int = 0) -> int:
@@ -106,5 +139,7 @@ def _empty_or_malformed(word: str) -> Reason:
     return Reason.MALFORMED if word else Reason.EMPTY
 
 
+_LONGEST_WORD = 4096
+"""PAGE_SIZE, the most that a sysfs attribute holds."""
 _MOST_DIGITS = 20
 """Digits of the largest 64-bit number."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tuneagent.model.errors import ParseError
 from tuneagent.model.identity import Identity, Role
 from tuneagent.observe.gaps import Gaps
 from tuneagent.parse import cpuinfo
@@ -48,13 +49,15 @@ def _uuid(gaps: Gaps) -> str | None:
 
 def _virtualisation(gaps: Gaps) -> str | None:
     flagged = gaps.parsed("identity.virtualisation", "/proc/cpuinfo", cpuinfo.parse, optional=True)
-    clocks = (gaps.word("identity.virtualisation", _CLOCKSOURCE) or "").split()
+    clocks = (gaps.word("identity.virtualisation", _CLOCKSOURCE, blank=True) or "").split()
     for clock, kind in _BY_CLOCKSOURCE:
         if clock in clocks:
             return kind
     if xen := gaps.word("identity.virtualisation", "/sys/hypervisor/type"):
         return xen[:16]
-    if "kvm" in (gaps.word("identity.virtualisation", "/proc/device-tree/hypervisor/compatible") or ""):
+    # Strings of a device tree end in a NUL (Devicetree Specification, 2.2.4).
+    tree = gaps.text("identity.virtualisation", "/proc/device-tree/hypervisor/compatible", optional=True)
+    if tree is not None and "linux,kvm" in tree.text.split("\0"):
         return "kvm"
     vendor = _vendor(gaps)
     if vendor is not None and flagged is not False:
@@ -66,7 +69,7 @@ def _virtualisation(gaps: Gaps) -> str | None:
 
 def _vendor(gaps: Gaps) -> str | None:
     for name in ("product_name", "sys_vendor"):
-        text = gaps.word("identity.virtualisation", f"{DMI}/{name}") or ""
+        text = gaps.word("identity.virtualisation", f"{DMI}/{name}", blank=True) or ""
         for start, kind in _BY_VENDOR:
             if text.startswith(start):
                 return kind
@@ -79,9 +82,19 @@ def _container(gaps: Gaps) -> str | None:
     for path, kind in (("/.dockerenv", "docker"), ("/run/.containerenv", "podman")):
         if gaps.text("identity.container", path, optional=True) is not None and not _in_first_namespaces(gaps):
             return kind
-    cgroups = gaps.text("identity.container", "/proc/self/cgroup", optional=True)
-    paths = [line.split(":", 2)[-1] for line in cgroups.text.splitlines()] if cgroups else []
+    paths = gaps.parsed("identity.container", "/proc/self/cgroup", _cgroups, optional=True) or ()
     return next((kind for kind in CONTAINERS if any(kind in path for path in paths)), None)
+
+
+def _cgroups(text: str) -> tuple[str, ...]:
+    """The paths of ``hierarchy:controllers:path`` (cgroups(7)); none in a kernel without control groups."""
+    paths: list[str] = []
+    for number, line in enumerate(filter(None, text.split("\n")), 1):
+        parts = line.split(":", 2)
+        if len(parts) < 3 or not parts[0].isdecimal():  # noqa: PLR2004 - the three fields of a line
+            raise ParseError("expected hierarchy:controllers:path", number)
+        paths.append(parts[2])
+    return tuple(paths)
 
 
 def _in_first_namespaces(gaps: Gaps) -> bool:

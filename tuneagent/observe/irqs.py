@@ -10,7 +10,7 @@ from tuneagent.model.errors import SourceError
 from tuneagent.model.irq import IrqLine
 from tuneagent.model.missing import Reason
 from tuneagent.model.virtio import Transport, VirtioDevice
-from tuneagent.observe.gaps import Gaps
+from tuneagent.observe.gaps import Gaps, some_cpus
 from tuneagent.parse import cpulist, cpumask, irq_actions
 from tuneagent.parse.interrupts import pci_address
 
@@ -42,7 +42,7 @@ def _owners(gaps: Gaps, virtio: tuple[VirtioDevice, ...]) -> dict[int, str]:
 
 def _line(gaps: Gaps, row: InterruptRow, number: int, owners: dict[int, str]) -> IrqLine:
     directory = f"{IRQ}/{number}"
-    affinity = _cpus(gaps, number, "smp_affinity")
+    affinity = _cpus(gaps, number, "smp_affinity", some_cpus)
     movable, reason = _movable(gaps, directory, affinity)
     return IrqLine(
         irq=number,
@@ -52,7 +52,8 @@ def _line(gaps: Gaps, row: InterruptRow, number: int, owners: dict[int, str]) ->
         trigger=row.trigger,
         pci_address=owners.get(number) or pci_address(row.chip),
         affinity=affinity,
-        effective_affinity=_cpus(gaps, number, "effective_affinity"),
+        # An empty effective mask is that of an interrupt that was never set up (kernel/irq/chip.c irq_startup).
+        effective_affinity=_cpus(gaps, number, "effective_affinity", cpulist.parse),
         affinity_hint=_hint(gaps, number),
         node=_node(gaps, number),
         movable=movable,
@@ -65,12 +66,11 @@ def _actions(gaps: Gaps, number: int) -> tuple[str, ...]:
     return gaps.parsed(f"irq.{number}.actions", path, irq_actions.parse, optional=True) or ()
 
 
-def _cpus(gaps: Gaps, number: int, name: str) -> CpuSet | None:
+def _cpus(gaps: Gaps, number: int, name: str, parse: Parse) -> CpuSet | None:
     listed = f"{IRQ}/{number}/{name}_list"
-    cpus = gaps.parsed(f"irq.{number}.{name}", listed, cpulist.parse, optional=True)
+    cpus = gaps.parsed(f"irq.{number}.{name}", listed, parse, optional=True)
     if cpus is None:
         cpus = gaps.parsed(f"irq.{number}.{name}", f"{IRQ}/{number}/{name}", cpumask.parse, optional=True)
-    # An empty effective mask is that of an interrupt that was never set up (kernel/irq/chip.c irq_startup).
     return cpus or None
 
 

@@ -18,6 +18,8 @@ from tuneagent.parse.ethtool import EthtoolReport
 NET = "/sys/class/net"
 _NAME = re.compile(r"[!-.0-~]{1,15}")
 """dev_valid_name() in net/core/dev.c: no slash, no space, under IFNAMSIZ; we also want printable ASCII."""
+_MAC = re.compile(r"[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){0,31}")
+"""MAX_ADDR_LEN (include/linux/netdevice.h) is 32 bytes."""
 _QUEUE = re.compile(r"([rt]x)-([0-9]{1,5})")
 _COUNTERS = (
     "rx_packets",
@@ -151,8 +153,12 @@ def _driver(gaps: Gaps, device: str | None, report: EthtoolReport | None) -> str
 
 
 def _mac(gaps: Gaps, name: str, path: str) -> str | None:
-    mac = gaps.word(f"nic.{name}.mac", f"{path}/address")
-    return mac.lower() if mac and re.fullmatch(r"[0-9A-Fa-f:]{2,95}", mac) else None
+    # A device without addresses, such as a tunnel, has an empty one.
+    mac = gaps.word(f"nic.{name}.mac", f"{path}/address", blank=True)
+    if mac is None or _MAC.fullmatch(mac):
+        return mac.lower() if mac else None
+    gaps.note(f"nic.{name}.mac", f"{path}/address", Reason.MALFORMED, "not a hardware address")
+    return None
 
 
 def _node(gaps: Gaps, name: str, bus: str | None) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.topology import CpuTopology
-from tuneagent.observe.gaps import Gaps
+from tuneagent.observe.gaps import Gaps, some_cpus
 from tuneagent.parse import cmdline, cpulist, process_status
 
 CPU = "/sys/devices/system/cpu"
@@ -13,13 +13,13 @@ NODE = "/sys/devices/system/node"
 
 def observe(gaps: Gaps) -> CpuTopology | None:
     """The topology; None when even the online CPUs are unknown."""
-    online = gaps.parsed("cpus.online", f"{CPU}/online", cpulist.parse)
-    if not online:
+    online = gaps.parsed("cpus.online", f"{CPU}/online", some_cpus)
+    if online is None:
         return None
     boot = gaps.parsed("cpus.boot_options", "/proc/cmdline", cmdline.parse, optional=True)
     return CpuTopology(
         online=online,
-        possible=gaps.parsed("cpus.possible", f"{CPU}/possible", cpulist.parse, optional=True),
+        possible=gaps.parsed("cpus.possible", f"{CPU}/possible", some_cpus, optional=True),
         isolated=_set(gaps, "isolated", boot.isolcpus if boot else CpuSet()),
         nohz_full=_set(gaps, "nohz_full", boot.nohz_full if boot else CpuSet()),
         nodes=_nodes(gaps),
@@ -64,7 +64,7 @@ def _siblings(gaps: Gaps, cpu: int) -> CpuSet:
     # core_cpus_list replaced thread_siblings_list in 5.x; both stay.
     for name in ("core_cpus_list", "thread_siblings_list"):
         path = f"{CPU}/cpu{cpu}/topology/{name}"
-        siblings = gaps.parsed(f"cpus.cores.{cpu}", path, cpulist.parse, optional=True)
+        siblings = gaps.parsed(f"cpus.cores.{cpu}", path, some_cpus, optional=True)
         if siblings:
             return siblings
     return CpuSet.of([cpu])
