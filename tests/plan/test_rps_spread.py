@@ -5,6 +5,7 @@ from dataclasses import replace
 from tests import make
 from tests.plan import build
 from tuneagent.model.cpuset import CpuSet
+from tuneagent.model.irq import QueueIrq, QueueRole
 from tuneagent.model.nic import RxQueue
 from tuneagent.model.policy import Action
 
@@ -45,3 +46,9 @@ def test_an_unreadable_map_has_no_undo() -> None:
     answer = build.solve(RPS, now)
     assert build.changes(answer)[0].undo is None
     assert "rx-0" in build.notes(answer)
+
+
+def test_one_vector_for_all_queues_interrupts_one_cpu() -> None:
+    for role in (QueueRole.SHARED_QUEUES, QueueRole.DEVICE):
+        now = build.with_nic(make.snapshot(4, 2), queue_irqs=(QueueIrq(33, role, None),))
+        assert [change.new for change in build.changes(build.solve(RPS, now))] == ["d", "d"]

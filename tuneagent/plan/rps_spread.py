@@ -6,9 +6,10 @@ from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.irq import QueueRole
 from tuneagent.model.nic import Nic, RxQueue
 from tuneagent.model.plan import Change, Declined, TunableKind
+from tuneagent.model.topology import CpuTopology
 from tuneagent.plan.placement import candidates
 from tuneagent.plan.queue_homes import queue_homes
-from tuneagent.plan.situation import Situation, Solution, echo, mask_of, nic_target, undo_echo
+from tuneagent.plan.situation import Situation, Solution, echo, mask_of, nic_target, queues_in_use, undo_echo
 
 
 def solve(situation: Situation) -> Solution | Declined:
@@ -22,17 +23,28 @@ def solve(situation: Situation) -> Solution | Declined:
         return situation.declined("which CPUs there are is not known")
     if len(topology.online) == 1:
         return situation.declined("one CPU: there is no other CPU to hand packets to")
-    at_home = queue_homes(situation, nic, topology, QueueRole.INPUT)
-    targets = CpuSet.of(candidates(topology, nic.node)) - CpuSet.of(at_home.values())
+    targets = CpuSet.of(candidates(topology, nic.node)) - _interrupted(situation, nic, topology)
     if not targets:
         return situation.declined("every CPU that may take interrupts has a receive queue of its own already")
-    queues = [queue for queue in nic.rx_queues if queue.index in at_home]
+    queues = [queue for queue in nic.rx_queues if queue.index in queues_in_use(nic)]
     notes = tuple(
         f"rx-{queue.index}: its map could not be read, so no undo line can be given"
         for queue in queues
         if queue.rps_cpus is None
     )
     return Solution(tuple(_change(nic, queue, targets) for queue in queues if queue.rps_cpus != targets), notes)
+
+
+def _interrupted(situation: Situation, nic: Nic, topology: CpuTopology) -> CpuSet:
+    """CPUs that take receive interrupts of this NIC: one vector or line for all queues interrupts one CPU."""
+    shared = nic.irqs_of(QueueRole.SHARED_QUEUES, QueueRole.DEVICE)
+    if not shared:
+        return CpuSet.of(queue_homes(situation, nic, topology, QueueRole.INPUT).values())
+    taken = CpuSet()
+    for queue_irq in shared:
+        line = situation.view.after.irq(queue_irq.irq)
+        taken |= (line.effective_affinity if line is not None else None) or CpuSet()
+    return taken
 
 
 def _change(nic: Nic, queue: RxQueue, cpus: CpuSet) -> Change:
