@@ -16,6 +16,7 @@ def test_pins_win_over_irqbalance_that_would_undo_them() -> None:
     answer = of(stopped, build.finding("share"), build.finding("absent", "machine"))
     assert ids(answer) == ["pin:eth0"]
     assert reasons(answer)["on:machine"] == "interrupts are pinned, which irqbalance would undo (pin:eth0)"
+    assert [one.rules for one in answer.declined] == [("absent",)]
 
 
 def test_irqbalance_stands_where_nothing_can_be_pinned() -> None:

@@ -12,6 +12,7 @@ from tests.plan import build
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.finding import Clear, Finding, Severity, Unjudged
 from tuneagent.model.identity import Role
+from tuneagent.model.irq import QueueIrq, QueueRole
 from tuneagent.model.nic import Channels, RxQueue, TxQueue
 from tuneagent.model.plan import ORDER, Advice, Change, Plan, TunableKind
 from tuneagent.model.policy import Action, Expectation, Policy
@@ -79,6 +80,7 @@ def test_what_is_well_already_is_declined_with_the_reason() -> None:
     answer = of(make.snapshot(), build.finding("share"))
     assert answer.advice == ()
     assert reasons(answer)["pin:eth0"].startswith("already so")
+    assert [one.rules for one in answer.declined] == [("share",)]
 
 
 def test_irqbalance_is_banned_before_pins_are_written() -> None:
@@ -165,6 +167,13 @@ def test_a_cpus_finding_is_answered_on_the_nic_whose_interrupts_go_there() -> No
     assert ids(of(one_queue, build.finding("saturated", "cpu0"))) == ["rps:eth0"]
     reason = reasons(of(one_queue, build.finding("saturated", "cpu3")))["rps:cpu3"]
     assert reason == "no virtio NIC has its queue interrupts on this CPU"
+
+
+def test_a_cpus_finding_is_answered_on_a_nic_with_one_line_for_all() -> None:
+    now = build.with_nic(make.snapshot(queues=1), queue_irqs=(QueueIrq(31, QueueRole.DEVICE, None),))
+    assert ids(of(now, build.finding("saturated", "cpu0"))) == ["rps:eth0"]
+    config = build.with_nic(now, queue_irqs=(QueueIrq(30, QueueRole.CONFIG, None),))
+    assert ids(of(config, build.finding("saturated", "cpu0"))) == []
 
 
 def test_a_finding_that_names_interrupts_is_about_their_nic() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tuneagent.model.plan import Advice, Declined, TunableKind
+from tuneagent.model.plan import Advice, TunableKind
 from tuneagent.model.policy import Action, Policy
 
 MACHINE = "machine"
@@ -67,17 +67,17 @@ CONFLICTS: tuple[Conflict, ...] = (
 )
 
 
-def settle(advice: Iterable[tuple[Policy, Advice]]) -> tuple[tuple[Advice, ...], tuple[Declined, ...]]:
+def settle(advice: Iterable[tuple[Policy, Advice]]) -> tuple[tuple[Advice, ...], tuple[tuple[Advice, str], ...]]:
     """The advice that may stand together, in the order given, and what gave way with the reason."""
     standing = list(advice)
-    declined: list[Declined] = []
+    lost: list[tuple[Advice, str]] = []
     for conflict in CONFLICTS:
         for policy, loser in tuple(standing):
             winner = _winner(policy, loser, conflict, standing)
             if winner is not None:
                 standing.remove((policy, loser))
-                declined.append(Declined(loser.policy, loser.subject, f"{conflict.reason} ({winner.id})"))
-    return tuple(one for _, one in standing), tuple(declined)
+                lost.append((loser, f"{conflict.reason} ({winner.id})"))
+    return tuple(one for _, one in standing), tuple(lost)
 
 
 def _winner(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from tuneagent.model.finding import Finding, Judgement
 from tuneagent.model.identity import Role
+from tuneagent.model.irq import QueueRole
 from tuneagent.model.nic import Nic
 from tuneagent.model.plan import ORDER, Advice, Change, Declined, Plan
 from tuneagent.model.policy import Action, Policy
@@ -47,13 +48,18 @@ def plan(view: View, judgements: Iterable[Judgement], policies: Sequence[Policy]
     for question in sorted(questions, key=lambda question: not _pins(question.policy)):
         answer = _answer(view, question, pinning=question.subject in pinned)
         if isinstance(answer, Declined):
-            declined.append(answer)
+            declined.append(replace(answer, rules=_rules(question.findings)))
             continue
         answers.append((question.policy, answer))
         if _pins(question.policy):
             pinned.add(question.subject)
-    standing, gave_way = settle(sorted(answers, key=lambda pair: _rank(pair[1])))
+    standing, lost = settle(sorted(answers, key=lambda pair: _rank(pair[1])))
+    gave_way = (Declined(loser.policy, loser.subject, reason, _rules(loser.findings)) for loser, reason in lost)
     return Plan(standing, tuple(sorted((*declined, *gave_way), key=lambda one: (one.policy, one.subject))))
+
+
+def _rules(findings: Iterable[Finding]) -> tuple[str, ...]:
+    return tuple(sorted({finding.rule for finding in findings}))
 
 
 def _pins(policy: Policy) -> bool:
@@ -88,7 +94,8 @@ def _subjects(view: View, finding: Finding, policy: Policy) -> tuple[str, ...]:
 
 
 def _interrupts(view: View, nic: Nic, cpu: int) -> bool:
-    lines = [view.after.irq(queue_irq.irq) for queue_irq in nic.queue_irqs if queue_irq.queue is not None]
+    data = [queue_irq for queue_irq in nic.queue_irqs if queue_irq.role is not QueueRole.CONFIG]
+    lines = [view.after.irq(queue_irq.irq) for queue_irq in data]
     return any(line is not None and cpu in (line.effective_affinity or ()) for line in lines)
 
 
