@@ -27,6 +27,16 @@ def test_a_shared_line_names_who_else_is_on_it() -> None:
     assert "ehci_hcd:usb2" in finding(judge, firing(45_545.0, 7.0, after=machine)).explanation
 
 
+def test_packets_that_another_counter_saw_leave_doubt() -> None:
+    busy = {cpu: make.cpu_rate(cpu, softnet_processed_per_sec=5_000.0) for cpu in range(4)}
+    assert "20,000 packets/s" in unjudged(judge, firing(45_545.0, 0.0, cpus=busy)).reason
+
+
+def test_counters_of_one_moment_leave_doubt() -> None:
+    still = {0: make.cpu_rate(0, ticks=None, softnet_processed_per_sec=0.0)}
+    assert "of one moment" in unjudged(judge, firing(45_545.0, 0.0, cpus=still)).reason
+
+
 def test_packets_explain_interrupts() -> None:
     clear(judge, firing(45_545.0, 40_000.0))
 
@@ -43,3 +53,14 @@ def test_unknowns_are_not_judged() -> None:
 
 def test_nothing_without_a_virtio_nic() -> None:
     assert judge(make.view(replace(make.snapshot(), nics=()))) == ()
+
+
+def test_packets_that_only_the_cpus_counted_are_a_contradiction() -> None:
+    busy = {0: make.cpu_rate(0, softnet_processed_per_sec=480_000.0)}
+    assert "did not count" in unjudged(judge, replace(firing(45_545.0, 0.0), cpus=busy)).reason
+
+
+def test_counters_of_one_moment_are_no_storm() -> None:
+    frozen = {0: make.cpu_rate(0, softnet_processed_per_sec=0.0, ticks=None)}
+    assert "one moment" in unjudged(judge, replace(firing(45_545.0, 0.0), cpus=frozen)).reason
+    assert "softnet_stat" in unjudged(judge, replace(firing(45_545.0, 0.0), cpus={})).reason

@@ -26,7 +26,6 @@ def test_one_queue_for_all_cpus_is_a_warning() -> None:
 @pytest.mark.parametrize(
     ("maps", "words"),
     [
-        (([0], [1], [2], []), "no transmit queue for CPU 3"),
         (([], [], [], []), "no XPS map"),
         (([0], [1], [3], [2]), "transmit queues 2, 3"),
         (([0, 2], [1, 3]), "stripes 4 CPUs over 2 transmit queues"),
@@ -60,3 +59,8 @@ def test_nothing_with_one_queue_one_cpu_or_no_device() -> None:
     assert judge(single(mapped([0], [], cpus=1))) == ()
     bridge = plain_nic("br0", tx_queues=mapped([], []).nics[0].tx_queues)  # type: ignore[index]  # the builder has one
     assert judge(single(replace(make.snapshot(), nics=(bridge,)))) == ()
+
+
+def test_cpus_in_no_map_are_no_fault() -> None:
+    # A hash of the flow chooses for CPU 3; mapping only the CPU that takes the interrupt is the faster layout.
+    clear(judge, single(mapped([0], [1], [2], [])))

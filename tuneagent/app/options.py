@@ -10,7 +10,7 @@ import click
 
 F = TypeVar("F", bound=Callable[..., Any])
 SHORTEST_S = 0.1
-LONGEST_S = 3600.0
+LONGEST_S = 86_400.0
 DEFAULT_S = 3.0
 """Long enough for a few thousand interrupts under load and for 300 clock ticks a CPU; short enough to wait for."""
 

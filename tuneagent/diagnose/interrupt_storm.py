@@ -32,11 +32,25 @@ def _nic(view: View, nic: Nic) -> Judgement:
     )
     if interrupts < STORM_INTERRUPTS_PER_SEC:
         return Clear(NAME, nic.name, evidence)
-    if packets is None:
-        return Unjudged(NAME, nic.name, f"the packets of {nic.name} were not counted in both samples")
-    if interrupts <= packets * STORM_INTERRUPTS_PER_PACKET:
+    if packets is not None and interrupts <= packets * STORM_INTERRUPTS_PER_PACKET:
         return Clear(NAME, nic.name, evidence)
+    doubt = _doubt(view, interrupts)
+    if packets is None or doubt is not None:
+        return Unjudged(NAME, nic.name, doubt or f"the packets of {nic.name} were not counted in both samples")
     return _finding(view, nic, interrupts, packets, evidence)
+
+
+def _doubt(view: View, interrupts: float) -> str | None:
+    """Why the interface's packet counters are not to be believed; None where nothing speaks against them."""
+    processed = [rate.softnet_processed_per_sec for rate in view.cpus.values()]
+    known = [rate for rate in processed if rate is not None]
+    if not known:
+        return "what the CPUs took from the network (softnet_stat) is not known, and may explain the interrupts"
+    if interrupts <= sum(known) * STORM_INTERRUPTS_PER_PACKET:
+        return f"the CPUs took {number(sum(known))} packets/s from the network, which this interface did not count"
+    if all(rate.ticks is None for rate in view.cpus.values()):
+        return "the CPU times stood still as well: the counters are of one moment"
+    return None
 
 
 def _finding(view: View, nic: Nic, interrupts: float, packets: float, evidence: tuple[Evidence, ...]) -> Finding:
