@@ -53,14 +53,3 @@ def test_unknowns_are_not_judged() -> None:
 
 def test_nothing_without_a_virtio_nic() -> None:
     assert judge(make.view(replace(make.snapshot(), nics=()))) == ()
-
-
-def test_packets_that_only_the_cpus_counted_are_a_contradiction() -> None:
-    busy = {0: make.cpu_rate(0, softnet_processed_per_sec=480_000.0)}
-    assert "did not count" in unjudged(judge, replace(firing(45_545.0, 0.0), cpus=busy)).reason
-
-
-def test_counters_of_one_moment_are_no_storm() -> None:
-    frozen = {0: make.cpu_rate(0, softnet_processed_per_sec=0.0, ticks=None)}
-    assert "one moment" in unjudged(judge, replace(firing(45_545.0, 0.0), cpus=frozen)).reason
-    assert "softnet_stat" in unjudged(judge, replace(firing(45_545.0, 0.0), cpus={})).reason

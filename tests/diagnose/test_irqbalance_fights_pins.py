@@ -71,3 +71,14 @@ def test_unknowns_are_not_judged() -> None:
 def test_nothing_where_it_does_not_run_or_cannot() -> None:
     assert judge(make.view()) == ()
     assert judge(make.view(balanced(make.snapshot(1, 2)))) == ()
+
+
+def test_irqbalance_seen_at_one_end_only_is_named() -> None:
+    after = balanced(with_irqs(PINNED, at({31: 2})), running=None)
+    assert "irqbalance runs" in finding(judge, make.view(after, before=balanced(PINNED))).explanation
+
+
+def test_a_move_is_told_where_irqbalance_is_unknown() -> None:
+    before = balanced(PINNED, running=None)
+    found = finding(judge, make.view(balanced(with_irqs(PINNED, at({31: 2})), running=None), before=before))
+    assert "what moved them was not seen" in found.explanation

@@ -5,25 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuneagent.model.irqbalance import Irqbalance
-from tuneagent.model.snapshot import Snapshot
+from tuneagent.model.view import View
 
 MAX_DIGITS = 10
 
 
-def running(snapshot: Snapshot) -> bool | None:
+def known(view: View) -> Irqbalance | None:
+    """What is known, by the later sample, or by the earlier where the later does not know whether it runs."""
+    now = view.after.irqbalance
+    old = view.before.irqbalance if view.before is not None else None
+    unknown = now is None or now.running is None
+    return old if unknown and old is not None and old.running is not None else now
+
+
+def running(view: View) -> bool | None:
     """Whether irqbalance runs; None when that is not known."""
-    return snapshot.irqbalance.running if snapshot.irqbalance is not None else None
+    balancer = known(view)
+    return balancer.running if balancer is not None else None
 
 
-def banned(snapshot: Snapshot, irq: int) -> bool:
+def banned(view: View, irq: int) -> bool:
     """Whether irqbalance was told to leave this interrupt alone, by number or by driver or interrupt name.
 
     A ban over its socket cannot be seen here. ``--banmod`` matches any part of a name (irqbalance(1)).
     """
-    balancer = snapshot.irqbalance
+    balancer = known(view)
     if balancer is None:
         return False
-    line = snapshot.irq(irq)
+    line = view.after.irq(irq)
     names = line.actions if line is not None else ()
     return irq in _irqs(balancer) or any(module and module in name for module in _modules(balancer) for name in names)
 

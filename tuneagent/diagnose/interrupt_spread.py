@@ -8,7 +8,7 @@ from tuneagent.diagnose import balancer, sources
 from tuneagent.diagnose.placement import Landing, irqs_of, landings, queues_of
 from tuneagent.diagnose.subjects import data_irqs, no_interrupts, no_rates, quiet, single_cpu, virtio_nics
 from tuneagent.diagnose.thresholds import MIN_INTERRUPTS
-from tuneagent.diagnose.wording import counted, cpu_list, listed, named, number
+from tuneagent.diagnose.wording import counted, cpu_list, named, number
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
 from tuneagent.model.nic import Nic
@@ -87,10 +87,10 @@ def _moved(view: View, irq: int) -> Iterator[Evidence]:
 def _mover(view: View, bouncing: tuple[Landing, ...]) -> str:
     """Who moves them, as far as it shows."""
     moved = [item.irq.irq for item in bouncing if any(_moved(view, item.irq.irq))]
-    balanced = [item.irq.irq for item in bouncing if not balancer.banned(view.after, item.irq.irq)]
+    balanced = [item.irq.irq for item in bouncing if not balancer.banned(view, item.irq.irq)]
     several = [item.irq.irq for item in bouncing if _many(view, item.irq.irq)]
     changed = f"The affinity of {named(moved, 'IRQ')} differs between the two samples" if moved else ""
-    if balancer.running(view.after) and balanced:
+    if balancer.running(view) and balanced:
         return f"{changed or 'No affinity differs at the two ends'}; irqbalance runs and may move them."
     if changed:
         return f"{changed}; {_balancer_state(view, balanced)}."
@@ -98,12 +98,13 @@ def _mover(view: View, bouncing: tuple[Landing, ...]) -> str:
         return (
             f"The interrupt controller itself spreads {named(several, 'IRQ')}: the effective affinity has several CPUs."
         )
-    return f"Mover not seen: no affinity differs at the two ends ({listed(map(str, irqs_of(bouncing)))})."
+    unknown = " Whether irqbalance runs is not known." if balancer.running(view) is None else ""
+    return f"Mover not seen: no affinity differs at the two ends.{unknown}"
 
 
 def _balancer_state(view: View, balanced: list[int]) -> str:
     """Why irqbalance is not named as the mover."""
-    runs = balancer.running(view.after)
+    runs = balancer.running(view)
     if runs is None:
         return "whether irqbalance runs is not known"
     return (

@@ -21,7 +21,7 @@ def judge(view: View) -> tuple[Judgement, ...]:
 
 
 def _machine(view: View) -> Judgement:
-    runs = balancer.running(view.after)
+    runs = balancer.running(view)
     if runs is None:
         return Unjudged(NAME, MACHINE, "whether irqbalance runs is not known")
     state = Evidence("irqbalance", "running" if runs else "not running", "", sources.IRQBALANCE)

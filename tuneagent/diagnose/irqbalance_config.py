@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from tuneagent.diagnose import balancer
 from tuneagent.diagnose.subjects import MACHINE
-from tuneagent.diagnose.wording import clean, listed
+from tuneagent.diagnose.wording import SENTENCE_LENGTH, clean, counted
 from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
 from tuneagent.model.irqbalance import IrqbalanceConfig
 from tuneagent.model.view import View
 
 NAME = "irqbalance-config"
 DEPRECATED_KEY = "IRQBALANCE_BANNED_CPUS"
+MOST_ERRORS = 20
 
 
 def judge(view: View) -> tuple[Judgement, ...]:
@@ -24,11 +25,14 @@ def judge(view: View) -> tuple[Judgement, ...]:
 def _judge(view: View, config: IrqbalanceConfig) -> Judgement:
     path = clean(config.path)
     deprecated = config.banned_cpus_key == DEPRECATED_KEY
-    errors = tuple(Evidence("configuration_error", clean(error), "", path) for error in config.errors)
+    errors = tuple(
+        Evidence("configuration_error", clean(error, SENTENCE_LENGTH), "", path)
+        for error in config.errors[:MOST_ERRORS]
+    )
     if not errors and not deprecated:
         return Clear(NAME, MACHINE, (Evidence("configuration_errors", 0, "errors", path),))
     old = (Evidence("deprecated_key", DEPRECATED_KEY, "", path),) if deprecated else ()
-    unused = balancer.running(view.after) is False
+    unused = balancer.running(view) is False
     return Finding(
         NAME,
         MACHINE,
@@ -40,7 +44,11 @@ def _judge(view: View, config: IrqbalanceConfig) -> Judgement:
 
 
 def _faults(config: IrqbalanceConfig) -> tuple[str, ...]:
-    return (f"Faults: {listed(config.errors)}.",) if config.errors else ()
+    return (
+        (f"{counted(len(config.errors), 'fault')}, first: {clean(config.errors[0], SENTENCE_LENGTH)}.",)
+        if config.errors
+        else ()
+    )
 
 
 def _old(*, deprecated: bool) -> tuple[str, ...]:

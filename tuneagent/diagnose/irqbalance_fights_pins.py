@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tuneagent.diagnose import balancer, sources
 from tuneagent.diagnose.subjects import data_irqs, no_interrupts, no_topology, online, single_cpu, virtio_nics
-from tuneagent.diagnose.wording import clean, named
+from tuneagent.diagnose.wording import SENTENCE_LENGTH, clean, named
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
 from tuneagent.model.irq import IrqLine
@@ -16,15 +16,23 @@ NAME = "irqbalance-fights-pins"
 
 def judge(view: View) -> tuple[Judgement, ...]:
     """One judgement a virtio NIC where irqbalance runs; nothing where it does not, or with one CPU."""
-    runs = balancer.running(view.after)
+    runs = _runs(view)
     if runs is False or single_cpu(view):
         return ()
-    if runs is None:
-        return tuple(Unjudged(NAME, nic.name, "whether irqbalance runs is not known") for nic in virtio_nics(view))
-    return tuple(_nic(view, nic) for nic in virtio_nics(view))
+    return tuple(_nic(view, nic, runs=runs is True) for nic in virtio_nics(view))
 
 
-def _nic(view: View, nic: Nic) -> Judgement:
+def _runs(view: View) -> bool | None:
+    """Whether irqbalance ran at either end of the interval."""
+    ends = [
+        end.irqbalance.running if end.irqbalance is not None else None
+        for end in (view.before, view.after)
+        if end is not None
+    ]
+    return True if True in ends else (None if None in ends else False)
+
+
+def _nic(view: View, nic: Nic, *, runs: bool) -> Judgement:
     cpus = online(view)
     lines = [line for irq in data_irqs(nic) if (line := view.after.irq(irq.irq)) is not None]
     if not lines:
@@ -32,9 +40,11 @@ def _nic(view: View, nic: Nic) -> Judgement:
     if cpus is None:
         return no_topology(NAME, nic.name)
     moved = [line for line in lines if _changes(view, line)]
-    free = [line for line in lines if not balancer.banned(view.after, line.irq)]
+    free = [line for line in lines if not balancer.banned(view, line.irq)]
     if moved:
-        return _moved(view, nic, moved, free)
+        return _moved(view, nic, moved, free, runs=runs)
+    if not runs:
+        return Unjudged(NAME, nic.name, "whether irqbalance runs is not known")
     pinned = [line for line in free if _hand_pinned(line, cpus)]
     return _pinned(nic, pinned) if pinned else _clear(view, nic, len(lines) - len(free))
 
@@ -61,14 +71,17 @@ def _changes(view: View, line: IrqLine) -> tuple[Evidence, ...]:
     )
 
 
-def _moved(view: View, nic: Nic, moved: list[IrqLine], free: list[IrqLine]) -> Finding:
+def _moved(view: View, nic: Nic, moved: list[IrqLine], free: list[IrqLine], *, runs: bool) -> Finding:
     numbers = tuple(sorted(line.irq for line in moved))
-    banned = not any(line in free for line in moved)
-    who = "they are banned there, so it may be something else" if banned else "irqbalance runs and is free to move them"
+    who = "irqbalance runs and is free to move them"
+    if not any(line in free for line in moved):
+        who = "irqbalance is told to leave them, so it may be something else"
+    if not runs:
+        who = "whether irqbalance runs is not known, so what moved them was not seen"
     return _finding(
         nic,
         Severity.WARNING,
-        f"{named(numbers, 'IRQ')} of {nic.name} moved while irqbalance runs",
+        f"{named(numbers, 'IRQ')} of {nic.name} moved {'while irqbalance runs' if runs else 'within the interval'}",
         f"The affinity of {named(numbers, 'IRQ')} changed between the two samples; {who}.",
         (_process(view), *(change for line in moved for change in _changes(view, line))),
         numbers,
@@ -99,9 +112,9 @@ def _finding(
 
 
 def _process(view: View) -> Evidence:
-    known = view.after.irqbalance
+    known = balancer.known(view)
     command = " ".join(known.command) if known is not None else ""
-    return Evidence("irqbalance_command", clean(command) or "unknown", "", sources.IRQBALANCE)
+    return Evidence("irqbalance_command", clean(command, SENTENCE_LENGTH) or "unknown", "", sources.IRQBALANCE)
 
 
 def _clear(view: View, nic: Nic, banned: int) -> Clear:

@@ -17,7 +17,7 @@ NAME = "irqbalance-in-guest"
 def judge(view: View) -> tuple[Judgement, ...]:
     """One judgement a virtio NIC with several queues, in a guest where irqbalance runs."""
     nics = [nic for nic in virtio_nics(view) if len(nic.pairs()) > 1]
-    runs = balancer.running(view.after)
+    runs = balancer.running(view)
     if role(view) is not Role.GUEST or runs is False or single_cpu(view):
         return ()
     if runs is None:
@@ -30,7 +30,7 @@ def _nic(view: View, nic: Nic) -> Judgement:
     if not lines:
         return no_interrupts(NAME, nic)
     placed = [line for line in lines if _as_hinted(line)]
-    free = [line for line in placed if not balancer.banned(view.after, line.irq)]
+    free = [line for line in placed if not balancer.banned(view, line.irq)]
     evidence = (
         Evidence("interrupts_placed_by_driver", len(placed), "interrupts", sources.hint(lines[0].irq)),
         Evidence("queue_interrupts", len(lines), "interrupts", sources.INTERRUPTS),

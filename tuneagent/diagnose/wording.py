@@ -8,6 +8,7 @@ from tuneagent.model.cpuset import MAX_CPUS, CpuSet
 
 NAMES_SHOWN = 6
 NAME_LENGTH = 64
+SENTENCE_LENGTH = 200
 LARGE = 100
 TINY = 0.0005
 
@@ -37,10 +38,10 @@ def listed(names: Iterable[str]) -> str:
     return shown if len(every) <= NAMES_SHOWN else f"{shown} and {len(every) - NAMES_SHOWN:,} more"
 
 
-def clean(text: str) -> str:
-    """The text without control characters, cut to a length that fits a line."""
-    printable = "".join(char if char.isprintable() else "?" for char in text[:NAME_LENGTH])
-    return printable if len(text) <= NAME_LENGTH else f"{printable}…"
+def clean(text: str, length: int = NAME_LENGTH) -> str:
+    """The text without control characters, cut to a length."""
+    printable = "".join(char if char.isprintable() else "?" for char in text[:length])
+    return printable if len(text) <= length else f"{printable}…"
 
 
 def cpu_list(cpus: Iterable[int]) -> str:
