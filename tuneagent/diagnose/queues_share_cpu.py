@@ -71,7 +71,7 @@ def _finding(
         nic.name,
         Severity.INFO if idle else Severity.WARNING,
         f"{counted(len(crowded[worst]), 'queue')} of {nic.name} are served by CPU {worst}, none by {cpu_list(free)}",
-        f"{named(crowded[worst], 'Queue')} of {nic.name} interrupt CPU {worst}, while no busy queue interrupts "
+        f"{named(crowded[worst], 'Queue')} of {nic.name} interrupt CPU {worst}, while no queue of it interrupts "
         f"{cpu_list(free)}; {'they were idle in the interval.' if idle else 'that CPU does the work of all of them.'}",
         _evidence(crowded, free),
         tuple(sorted(irqs)),
