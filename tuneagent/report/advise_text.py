@@ -81,8 +81,10 @@ def _findings(report: AdviseReport) -> Iterator[Block]:
 
 
 def _advice(position: int, advice: Advice, *, applies: bool) -> Iterator[Block]:
-    worst = max(finding.severity for finding in advice.findings)
+    worst = max((finding.severity for finding in advice.findings), default=Severity.INFO)
     yield Heading(f"{position}. {safe(advice.title)} ({safe(advice.id)})", _TONES[worst])
+    if not advice.findings:
+        yield Paragraph("asked for; no finding calls for it", 3, Tone.FAINT)
     for finding in advice.findings:
         yield from _finding(finding)
     changes = len(advice.changes)
@@ -143,7 +145,13 @@ def _evidence(evidence: tuple[Evidence, ...]) -> Table:
 
 
 def _why_no_change(report: AdviseReport, finding: Finding) -> Iterator[Block]:
-    reasons = {one for one in report.plan.declined if one.subject == finding.subject and finding.rule in one.rules}
+    on_a_nic = report.view.after.nic(finding.subject) is not None
+    reasons = {
+        one
+        for one in report.plan.declined
+        # A finding on a CPU or the machine is answered on the interface that it is about.
+        if finding.rule in one.rules and (one.subject == finding.subject or not on_a_nic)
+    }
     for declined in sorted(reasons, key=lambda one: one.policy):
         yield Paragraph(f"{safe(declined.policy)}: {safe(declined.reason)}", 3, Tone.FAINT, "No change by")
     yield Paragraph(f"tuneagent explain {safe(finding.rule)}", 3, Tone.FAINT, "More:")

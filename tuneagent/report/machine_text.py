@@ -56,8 +56,9 @@ def _title(view: View, nic: Nic) -> str:
     words = {True: "on", False: "off", None: "unknown"}[event_index]
     most = nic.channels.pairs_max if nic.channels else None
     offered = f" of {most} offered" if most is not None else ""
+    pairs = "1 queue pair" if nic.queue_pairs == 1 else f"{nic.queue_pairs} queue pairs"
     place = f"{safe(nic.virtio or '')} at {safe(nic.bus_address or UNKNOWN)}"
-    return f"{safe(nic.name)}: {place}, {nic.queue_pairs} queue pairs in use{offered}, event index {words}"
+    return f"{safe(nic.name)}: {place}, {pairs} in use{offered}, event index {words}"
 
 
 def _traffic(rate: NicRate) -> str:

@@ -6,6 +6,7 @@ from tuneagent.model.cpuset import CpuSet
 from tuneagent.report.safe import safe
 
 UNKNOWN = "unknown"
+CPU_LIST = "CPU list"
 _HUNDRED = 100.0
 
 
@@ -26,6 +27,8 @@ def with_unit(value: float | str | None, unit: str) -> str:
     """A value and its unit, as in ``12,000/s``, ``97 %``, ``0-3``."""
     if value is None:
         return UNKNOWN
+    if unit == CPU_LIST:  # the metric's name says that they are CPUs
+        return safe(str(value)) or "none"
     text = safe(value) if isinstance(value, str) else number(value)
     if not unit:
         return text
