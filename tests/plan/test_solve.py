@@ -258,3 +258,20 @@ def test_a_plan_carried_out_leaves_nothing_to_plan(cpus: int, queues: int, data:
     for advice in first.advice:
         now = applied(now, advice.changes)
     assert of(now, *findings).advice == ()
+
+
+def test_a_policy_that_is_asked_for_is_worked_out_without_a_finding() -> None:
+    view = make.view(PILED)
+    assert plan(view, (), EVERY).advice == ()
+    (advice,) = plan(view, (), EVERY, {"pin"}).advice
+    assert (advice.id, advice.findings) == ("pin:eth0", ())
+    assert len([change for change in advice.changes if change.kind is TunableKind.IRQ_AFFINITY]) == 6
+
+
+def test_a_figure_is_told_only_for_the_finding_that_it_was_measured_for() -> None:
+    figures = (Expectation("txn", "up", 3.0, 9.0, "x", ("share",)), Expectation("txn", "up", 1.0, 2.0, "y"))
+    policy = replace(PIN, rules=("share", "split"), expects=figures)
+    shared = only(of(PILED, build.finding("share"), policies=(policy,)))
+    split = only(of(PILED, build.finding("split"), policies=(policy,)))
+    assert [one.source for one in shared.expects] == ["x", "y"]
+    assert [one.source for one in split.expects] == ["y"]

@@ -32,6 +32,13 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="More policies beside the shipped ones.",
 )
+@click.option(
+    "--policy",
+    "asked",
+    multiple=True,
+    metavar="NAME",
+    help="Work out this policy's changes even if no finding calls for it; may be given again.",
+)
 @options.as_json
 @options.colour
 @click.option("-v", "--verbose", is_flag=True, help="Also the numbers of what is well.")
@@ -51,6 +58,7 @@ def command(
     files: tuple[Path, ...],
     names: tuple[str, ...],
     directories: tuple[Path, ...],
+    asked: tuple[str, ...],
     as_json: bool,
     color: str,
     verbose: bool,
@@ -74,7 +82,7 @@ def command(
         once=once,
         meanwhile=lambda: _prepare(directories),
     )
-    report = _report(sampled, names, directories, began)
+    report = _report(sampled, names, directories, asked, began)
     if as_json:
         from tuneagent.report.advise_json import to_json
 
@@ -95,25 +103,37 @@ def _prepare(directories: tuple[Path, ...]) -> None:
     library.policies(directories)
 
 
-def _report(sampled: Sampled, names: tuple[str, ...], directories: tuple[Path, ...], began: float) -> AdviseReport:
+def _report(
+    sampled: Sampled, names: tuple[str, ...], directories: tuple[Path, ...], asked: tuple[str, ...], began: float
+) -> AdviseReport:
     from tuneagent.app import library
     from tuneagent.diagnose import diagnose
     from tuneagent.model.advise import AdviseReport
     from tuneagent.plan.solve import plan
 
     policies = library.policies(directories)
-    judgements = diagnose(sampled.view)
+    _check_policies(asked, [policy.name for policy in policies])
+    view, judgements = sampled.view, diagnose(sampled.view)
+    made = plan(view, judgements, policies, asked)
     if names:
-        judgements = tuple(one for one in judgements if one.subject in _known(sampled, names))
+        subjects = _known(sampled, names)
+        judgements = tuple(one for one in judgements if one.subject in subjects)
+        made = made.only(subjects)
     report = AdviseReport(
         version=__version__,
         origin=sampled.origin,
-        view=sampled.view,
+        view=view,
         judgements=judgements,
-        plan=plan(sampled.view, judgements, policies),
+        plan=made,
         cost=None,
     )
     return replace(report, cost=_cost(sampled, began))
+
+
+def _check_policies(asked: tuple[str, ...], names: list[str]) -> None:
+    for name in asked:
+        if name not in names:
+            raise click.UsageError(f"no policy {name!r}; there are: {', '.join(sorted(names))}")
 
 
 def _known(sampled: Sampled, names: tuple[str, ...]) -> frozenset[str]:

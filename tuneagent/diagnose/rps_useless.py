@@ -38,49 +38,31 @@ def _fault(view: View, nic: Nic, steered: dict[int, CpuSet], cpus: CpuTopology) 
     """The first fault in order of weight."""
     apart = (cpus.isolated | cpus.nohz_full) & cpus.online
     disturbed = CpuSet.of(cpu for mask in steered.values() for cpu in mask & apart)
-    absent = CpuSet.of(cpu for mask in steered.values() for cpu in mask - cpus.online)
-    same = [queue for queue, mask in steered.items() if _lands_there(view, nic, queue, mask)]
     if disturbed:
-        return _found(
-            nic,
-            steered,
-            Severity.WARNING,
-            f"steers packets to {cpu_list(disturbed)}, set apart",
-            f"RPS sends packets to {cpu_list(disturbed)}, which isolcpus or nohz_full set apart.",
-        )
-    if len(cpus.online) == 1:
-        return _found(
-            nic,
-            steered,
-            Severity.INFO,
-            "steers packets on a machine with one CPU",
-            "There is one CPU, so every packet stays there and only pays for the hash and the backlog.",
-        )
+        title = f"steers packets to {cpu_list(disturbed)}, set apart"
+        why = f"RPS sends packets to {cpu_list(disturbed)}, which isolcpus or nohz_full set apart."
+        return _found(nic, steered, Severity.WARNING, title, why)
+    useless = _useless(view, nic, steered, cpus.online)
+    return _found(nic, steered, Severity.INFO, *useless) if useless is not None else None
+
+
+def _useless(view: View, nic: Nic, steered: dict[int, CpuSet], online: CpuSet) -> tuple[str, str] | None:
+    """What is done for nothing, and why it is for nothing."""
+    absent = CpuSet.of(cpu for mask in steered.values() for cpu in mask - online)
+    same = [queue for queue, mask in steered.items() if _lands_there(view, nic, queue, mask)]
+    if len(online) == 1:
+        why = "There is one CPU, so every packet stays there and only pays for the hash and the backlog."
+        return "steers packets on a machine with one CPU", why
     if absent:
-        return _found(
-            nic,
-            steered,
-            Severity.INFO,
-            f"steers packets to {cpu_list(absent)}, not online",
-            f"{cpu_list(absent)} in rps_cpus is not online; packets hashed there stay where they arrived.",
-        )
+        why = f"{cpu_list(absent)} in rps_cpus is not online; packets hashed there stay where they arrived."
+        return f"steers packets to {cpu_list(absent)}, not online", why
     if same:
-        return _found(
-            nic,
-            steered,
-            Severity.INFO,
-            "steers packets to the CPU that they arrive on",
-            f"The mask of {named(same, 'receive queue')} is only the CPU that its interrupt goes to.",
-        )
-    if nic.queue_pairs >= len(cpus.online):
-        return _found(
-            nic,
-            steered,
-            Severity.INFO,
-            "steers packets although each CPU has a queue",
-            f"{nic.queue_pairs} queues spread packets over {cpu_list(cpus.online)} already; RPS adds a hash and "
-            "an interrupt between processors for each batch.",
-        )
+        why = f"The mask of {named(same, 'receive queue')} is only the CPU that its interrupt goes to."
+        return "steers packets to the CPU that they arrive on", why
+    if nic.queue_pairs >= len(online):
+        spread = f"{nic.queue_pairs} queues spread packets over {cpu_list(online)} already"
+        why = f"{spread}; RPS adds a hash and an interrupt between processors for each batch."
+        return "steers packets although each CPU has a queue", why
     return None
 
 

@@ -36,36 +36,32 @@ def _fault(view: View, nic: Nic, maps: dict[int, CpuSet]) -> Finding | None:
     """The first fault in order of weight."""
     covered = CpuSet.of(cpu for each in maps.values() for cpu in each)
     used = [queue for queue, each in maps.items() if each]
-    astray = _astray(view, nic, maps)
-    if not used:
-        return _info(
-            nic,
-            maps,
-            "has no XPS map",
-            "No CPU has a transmit queue of its own: a hash of the flow chooses, so "
-            "a queue is used, and its lock taken, from any CPU.",
-        )
     if len(used) == 1 and len(covered) > 1:
         return _one_queue(nic, maps, used[0], covered)
     # CPUs in no map are no fault: a hash of the flow chooses for them (netdev_pick_tx), and a map of only the CPU that
     # takes the interrupt was measured faster than a stripe over all CPUs.
+    astray = _astray(view, nic, maps)
+    told = _told(maps, covered, astray)
+    return _info(nic, maps, *told, tuple(astray)) if told is not None else None
+
+
+def _told(maps: dict[int, CpuSet], covered: CpuSet, astray: list[int]) -> tuple[str, str] | None:
+    """What is worth knowing of the maps, and why; None where they fit."""
+    if not covered:
+        why = (
+            "No CPU has a transmit queue of its own: a hash of the flow chooses, so any CPU may take any queue's lock."
+        )
+        return "has no XPS map", why
     if astray:
-        return _info(
-            nic,
-            maps,
-            f"maps {named(astray, 'transmit queue')} to CPUs that do not take the interrupt",
-            f"The interrupt of {named(astray, 'transmit queue')} goes to a CPU outside the queue's XPS map, so "
-            "sending and completing a packet are on different CPUs.",
-            tuple(astray),
-        )
+        queues = named(astray, "transmit queue")
+        why = f"The interrupt of {queues} goes to a CPU outside the queue's XPS map, so sending and completing a packet"
+        return f"maps {queues} to CPUs that do not take the interrupt", f"{why} are on different CPUs."
     if all(len(each) > 1 for each in maps.values()):
-        return _info(
-            nic,
-            maps,
-            f"stripes {counted(len(covered), 'CPU')} over {counted(len(maps), 'transmit queue')}",
-            "Every queue is shared by several CPUs. Elsewhere a stripe over all CPUs was measured slower than a "
-            "map of only the CPU that takes the interrupt; whether it is here, only a trial can tell.",
+        why = (
+            "Every queue is shared by several CPUs. Elsewhere a stripe over all CPUs was measured slower than a map of "
+            "only the CPU that takes the interrupt; whether it is here, only a trial can tell."
         )
+        return f"stripes {counted(len(covered), 'CPU')} over {counted(len(maps), 'transmit queue')}", why
     return None
 
 

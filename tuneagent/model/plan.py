@@ -98,3 +98,10 @@ class Plan:
 
     advice: tuple[Advice, ...]
     declined: tuple[Declined, ...]
+
+    def only(self, subjects: frozenset[str]) -> Plan:
+        """The part of the plan that is about these subjects."""
+        return Plan(
+            tuple(one for one in self.advice if one.subject in subjects),
+            tuple(one for one in self.declined if one.subject in subjects),
+        )

@@ -41,6 +41,8 @@ class Expectation:
     percent_low: float
     percent_high: float
     source: str
+    rules: tuple[str, ...] = ()
+    """The findings for which it was measured; empty for all that the policy answers."""
 
 
 @dataclass(frozen=True, slots=True)

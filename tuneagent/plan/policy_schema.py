@@ -74,6 +74,9 @@ class FileExpectation(_Strict):
     direction: Literal["up", "down"]
     percent: Annotated[list[Percent], Field(min_length=2, max_length=2), AfterValidator(_ordered)]
     source: Line
+    when: Annotated[
+        list[Name], Field(max_length=32, description="Rules for whose findings it was measured; none: for all")
+    ] = []
 
 
 class FileGuard(_Strict):
@@ -120,7 +123,8 @@ class PolicyFile(_Strict):
             requires=tuple(self.requires),
             disruption=Disruption(self.disruption),
             expects=tuple(
-                Expectation(e.metric, e.direction, e.percent[0], e.percent[1], e.source) for e in self.expects
+                Expectation(e.metric, e.direction, e.percent[0], e.percent[1], e.source, tuple(e.when))
+                for e in self.expects
             ),
             guards=tuple(Guard(guard.metric, guard.worse_percent_max) for guard in self.guards),
             path=path,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tuneagent.model.finding import Finding, Judgement
@@ -12,7 +12,7 @@ from tuneagent.model.identity import Role
 from tuneagent.model.irq import QueueRole
 from tuneagent.model.nic import Nic
 from tuneagent.model.plan import ORDER, Advice, Change, Declined, Plan
-from tuneagent.model.policy import Action, Policy
+from tuneagent.model.policy import Action, Expectation, Policy
 from tuneagent.model.view import View
 from tuneagent.plan.conflicts import MACHINE, settle
 from tuneagent.plan.event_index_on import domain_of
@@ -33,14 +33,17 @@ class _Question:
     findings: tuple[Finding, ...]
 
 
-def plan(view: View, judgements: Iterable[Judgement], policies: Sequence[Policy]) -> Plan:
+def plan(view: View, judgements: Iterable[Judgement], policies: Sequence[Policy], asked: Collection[str] = ()) -> Plan:
     """All advice for these findings, worst finding first, then most to gain, then by name; same input, same plan.
+
+    Policies whose name is in ``asked`` are worked out on every virtio NIC, or on the machine, without any finding too.
 
     Policies that answer a finding and have nothing to do here are ``declined`` with the reason. Nothing is read or
     written. IRQ numbers and interface names in the changes are those of ``view.after`` and must be looked up again
     before anything is applied.
     """
-    questions = _questions(view, [judgement for judgement in judgements if isinstance(judgement, Finding)], policies)
+    findings = [judgement for judgement in judgements if isinstance(judgement, Finding)]
+    questions = _questions(view, findings, policies, asked)
     answers: list[tuple[Policy, Advice]] = []
     declined: list[Declined] = []
     pinned: set[str] = set()
@@ -66,9 +69,13 @@ def _pins(policy: Policy) -> bool:
     return Action.PIN_QUEUE_INTERRUPTS in policy.actions
 
 
-def _questions(view: View, findings: Sequence[Finding], policies: Sequence[Policy]) -> list[_Question]:
+def _questions(
+    view: View, findings: Sequence[Finding], policies: Sequence[Policy], wanted: Collection[str]
+) -> list[_Question]:
     asked: dict[tuple[str, str], _Question] = {}
     for policy in policies:
+        for subject in _everywhere(view, policy) if policy.name in wanted else ():
+            asked[policy.name, subject] = _Question(policy, subject, ())
         for finding in findings:
             if finding.rule not in policy.rules:
                 continue
@@ -76,6 +83,12 @@ def _questions(view: View, findings: Sequence[Finding], policies: Sequence[Polic
                 known = asked.get((policy.name, subject), _Question(policy, subject, ()))
                 asked[policy.name, subject] = replace(known, findings=(*known.findings, finding))
     return [asked[key] for key in sorted(asked)]
+
+
+def _everywhere(view: View, policy: Policy) -> tuple[str, ...]:
+    if all(action in OF_THE_MACHINE for action in policy.actions):
+        return (MACHINE,)
+    return tuple(nic.name for nic in view.after.virtio_nics) or (MACHINE,)
 
 
 def _subjects(view: View, finding: Finding, policy: Policy) -> tuple[str, ...]:
@@ -166,11 +179,17 @@ def _advice(situation: Situation, question: _Question, solution: Solution) -> Ad
         role=policy.role,
         changes=solution.changes,
         disruption=policy.disruption,
-        expects=policy.expects,
+        expects=_expected(policy, question.findings),
         guards=policy.guards,
         notes=(*solution.notes, *no_undo),
         apply_command=_command(situation),
     )
+
+
+def _expected(policy: Policy, findings: tuple[Finding, ...]) -> tuple[Expectation, ...]:
+    # A figure measured for one fault says nothing of another that the same policy answers.
+    found = {finding.rule for finding in findings}
+    return tuple(one for one in policy.expects if not one.rules or found & set(one.rules))
 
 
 def _command(situation: Situation) -> str:
@@ -184,6 +203,6 @@ def _command(situation: Situation) -> str:
 
 
 def _rank(advice: Advice) -> tuple[int, float, str, str]:
-    severity = max(finding.severity for finding in advice.findings)
+    severity = max((finding.severity for finding in advice.findings), default=-1)
     gain = max((abs(one.percent_low + one.percent_high) / 2 for one in advice.expects), default=0.0)
     return -severity, -gain, advice.policy, advice.subject
