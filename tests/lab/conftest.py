@@ -1,0 +1,140 @@
+"""Fixtures of the lab tier, and what keeps its own faults apart from what the tests find."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from tests.lab import wheels
+from tests.lab.definition import Definition
+from tests.lab.domain import Domain
+from tests.lab.faults import TRIES, LabFaultError, Ledger
+from tests.lab.hypervisor import Hypervisor
+from tests.lab.lab import Lab
+from tests.lab.lab import lab as a_lab
+from tests.lab.prerequisites import LAB
+from tests.lab.ssh import Shell
+from tests.vm.prerequisites import require, sbin_in_path
+
+# Images from nothing, three boots of a hypervisor and of a domain, and the test itself.
+TEST_SECONDS = 3600
+LEDGER = pytest.StashKey[Ledger]()
+
+
+class HypervisorFactory(Protocol):
+    """The ``hypervisor`` fixture."""
+
+    def __call__(self, kernel: str = "6.1", cpus: int = 1) -> Hypervisor: ...
+
+
+class DomainFactory(Protocol):
+    """The ``domain`` fixture."""
+
+    def __call__(
+        self,
+        *,
+        event_idx: bool = True,
+        queues: int = 1,
+        vcpus: int = 1,
+        vhost: bool = True,
+        nics: int = 1,
+        memory: int = 768,
+        guest_kernel: str = "6.1",
+        twin: int = 0,
+        kernel: str = "6.1",
+        cpus: int = 1,
+    ) -> Domain: ...
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[LEDGER] = Ledger()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("lab") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(TEST_SECONDS))
+
+
+@pytest.fixture(scope="session")
+def wheel_directory() -> Path | None:
+    """Wheels of the program and all it depends on, installed in every machine; none where the variable is not set."""
+    named = os.environ.get("TUNEAGENT_WHEELS")
+    return Path(named) if named else None
+
+
+@pytest.fixture(scope="session")
+def lab(request: pytest.FixtureRequest, wheel_directory: Path | None) -> Iterator[Lab]:
+    """The lab of this run; images that are missing are made here."""
+    sbin_in_path()
+    require(LAB, "lab")
+
+    def prepare(shell: Shell) -> None:
+        if wheel_directory is not None:
+            wheels.install(wheel_directory, shell)
+
+    with a_lab(request.config.stash[LEDGER], prepare) as made:
+        yield made
+
+
+@pytest.fixture
+def hypervisor(lab: Lab) -> HypervisorFactory:
+    """``hypervisor(kernel=…, cpus=…)``: booted once for all tests that ask for the same."""
+    return lab.hypervisor
+
+
+@pytest.fixture
+def domain(lab: Lab) -> Iterator[DomainFactory]:
+    """``domain(event_idx=…, queues=…, …)``: running, as after its first boot; ended after the test."""
+
+    def start(*, kernel: str = "6.1", cpus: int = 1, **asked: bool | int | str) -> Domain:
+        return lab.domain(Definition(**asked), kernel, cpus)  # type: ignore[arg-type]  # DomainFactory has the types
+
+    yield start
+    lab.stop_domains()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test of the lab again, at most twice, when the lab broke under it. A failed assertion is never retried."""
+    lab = pyfuncitem.funcargs.get("lab") or _lab_of(pyfuncitem)
+    if not isinstance(lab, Lab):
+        return None
+    wanted = inspect.signature(pyfuncitem.obj).parameters
+    arguments = {name: pyfuncitem.funcargs[name] for name in wanted}
+    for left in reversed(range(TRIES)):
+        try:
+            pyfuncitem.obj(**arguments)
+        except LabFaultError as fault:
+            lab.recover(fault)
+            if not left:
+                raise
+        else:
+            break
+    return True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show the consoles of a failed test."""
+    report = yield
+    if report.failed and isinstance(lab := _lab_of(item), Lab):
+        report.sections.extend(lab.consoles())
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    rows = config.stash[LEDGER].rows()
+    if rows:
+        terminalreporter.section("lab")
+        for row in rows:
+            terminalreporter.write_line(row)
+
+
+def _lab_of(item: pytest.Item) -> object:
+    return getattr(item, "funcargs", {}).get("lab")

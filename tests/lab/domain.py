@@ -1,0 +1,187 @@
+"""A KVM domain in the hypervisor and a shell in its guest."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.lab.definition import Definition
+from tests.lab.faults import LabFaultError, Ledger, Pulse, hangs
+from tests.lab.hypervisor import Hypervisor
+from tests.lab.images import LAB
+from tests.lab.ssh import COMMAND_SECONDS, Door, Shell, UnansweredError, UnreachableError
+from tests.vm.completed import Completed
+
+BOOT_SECONDS = 420.0
+LOGIN_SECONDS = 180.0
+POLL_SECONDS = 4.0
+HANG_SECONDS = 20.0
+ANSWER_SECONDS = 90.0
+
+
+@dataclass(slots=True)
+class Guest:
+    """The inside of a domain. A fault of the lab raises LabFaultError, a command that is only slow UnansweredError."""
+
+    domain: Domain
+    shell: Shell
+
+    def run(self, command: str, timeout: float = COMMAND_SECONDS) -> Completed:
+        """Shell text run there as root."""
+        try:
+            return self.shell.run(command, timeout)
+        except UnansweredError:
+            self.domain.examine()
+            raise
+
+    def put(self, source: Path, directory: str) -> None:
+        """Copy a file or tree into ``directory`` there."""
+        try:
+            self.shell.put(source, directory)
+        except UnansweredError:
+            self.domain.examine()
+            raise
+
+
+@dataclass(slots=True)
+class Domain:
+    """A domain of ``hypervisor``, the ``number``-th defined there."""
+
+    hypervisor: Hypervisor
+    definition: Definition
+    number: int
+    ledger: Ledger
+    guest: Guest = field(init=False)
+
+    @property
+    def name(self) -> str:
+        """Its name in libvirt."""
+        return self.definition.name
+
+    @property
+    def address(self) -> str:
+        """The guest's address on the first bridge."""
+        return self.definition.address(self.number, 0)
+
+    def run(self, command: str, timeout: float = COMMAND_SECONDS) -> Completed:
+        """Shell text run beside the domain, in its hypervisor."""
+        return self.hypervisor.run(command, timeout)
+
+    def virsh(self, command: str, *words: str) -> str:
+        """What ``virsh COMMAND THIS-DOMAIN WORDS`` prints."""
+        return self.hypervisor.virsh(command, self.name, *words)
+
+    def start(self, prepare: Callable[[Shell], None]) -> None:
+        """Running and logged into: restored from its saved state, which is made the first time by booting it once.
+
+        ``prepare`` is done in the guest before it is saved. LabFaultError where it dies, hangs or cannot be reached.
+        """
+        if self.run(f"test -e {self._file('saved')}").returncode:
+            with self.ledger.timed(f"{self._where}: first boot to login"):
+                self._boot()
+            prepare(self.guest.shell)
+            with self.ledger.timed(f"{self._where}: saved"):
+                self._save()
+        with self.ledger.timed(f"{self._where}: restore to login"):
+            self._restore()
+        self.ledger.boots += 1
+
+    def stop(self) -> None:
+        """Ended, whatever state it is in; its saved state stays."""
+        if hasattr(self, "guest"):
+            self.guest.shell.close()
+        self.run(f"virsh --quiet destroy {self.name} 2>/dev/null; true")
+
+    def console(self, size: int = 3000) -> str:
+        """The last bytes of its console."""
+        return self.run(f"tail --bytes={size} {self._file('console')}", 60).stdout
+
+    def pulse(self) -> Pulse:
+        """Exits so far, from KVM's debugfs, so that a QEMU that answers no monitor is still seen.
+
+        LabFaultError where the domain is gone or its kernel panicked.
+        """
+        text = self.run(PULSE.format(name=self.name, console=self._file("console")), 60).checked()
+        at, exits, halt_exits, state = text.split()
+        if state != "running":
+            raise LabFaultError(f"{self._where}: {state}\n{self.console()}")
+        return Pulse(float(at), int(exits), int(halt_exits))
+
+    def examine(self) -> None:
+        """LabFaultError where the domain is gone, panicked, hangs, or answers nothing any more."""
+        self.hypervisor.alive()
+        earlier = self.pulse()
+        time.sleep(POLL_SECONDS)
+        if hangs(earlier, later := self.pulse()):
+            raise LabFaultError(f"{self._where}: hangs, {earlier} then {later}\n{self.console()}")
+        try:
+            self.guest.shell.run("true", ANSWER_SECONDS)
+        except UnansweredError:
+            raise LabFaultError(f"{self._where}: answers nothing\n{self.console()}") from None
+
+    @property
+    def _where(self) -> str:
+        return f"{self.hypervisor.name} {self.name}"
+
+    def _file(self, kind: str) -> str:
+        return f"{LAB}/{self.name}.{kind}"
+
+    def _boot(self) -> None:
+        disk, console = self._file("qcow2"), self._file("console")
+        xml = shlex.quote(self.definition.xml(self.number, disk, console))
+        steps = (
+            f"rm -f {disk} {console}",
+            f"qemu-img create -q -f qcow2 -F raw -b /dev/vdb {disk}",
+            f"printf %s {xml} > {self._file('xml')}",
+            f"virsh --quiet define {self._file('xml')}",
+            f"virsh --quiet start {self.name}",
+        )
+        self.run(" && ".join(steps)).checked()
+        self._await_prompt(time.monotonic() + BOOT_SECONDS)
+        self._enter()
+
+    def _await_prompt(self, deadline: float) -> None:
+        """Wait for the console's login prompt, which is last in a boot; a domain that hangs is not waited for."""
+        steady = self.pulse()
+        while self.run(f"grep -q 'guest login:' {self._file('console')}", 60).returncode:
+            if time.monotonic() > deadline:
+                raise LabFaultError(f"{self._where}: not up in {BOOT_SECONDS:.0f} s\n{self.console()}")
+            time.sleep(POLL_SECONDS)
+            now = self.pulse()
+            if now.halt_exits != steady.halt_exits:
+                steady = now
+            elif now.at - steady.at > HANG_SECONDS and hangs(steady, now):
+                raise LabFaultError(f"{self._where}: hangs in its boot, {steady} then {now}\n{self.console()}")
+
+    def _save(self) -> None:
+        self.guest.shell.close()
+        steps = (
+            f"virsh --quiet save {self.name} {self._file('saving')}",
+            f"cp --reflink=auto {self._file('qcow2')} {self._file('kept')}",
+            f"mv {self._file('saving')} {self._file('saved')}",
+        )
+        self.run(" && ".join(steps)).checked()
+
+    def _restore(self) -> None:
+        copy = f"cp --reflink=auto {self._file('kept')} {self._file('qcow2')}"
+        self.run(f"{copy} && virsh --quiet restore {self._file('saved')}").checked()
+        self._enter()
+
+    def _enter(self) -> None:
+        way = ("-o", f"ProxyCommand={self.hypervisor.shell.through(self.address)}")
+        door = Door(self.name, way, self.hypervisor.door.keys, self.hypervisor.door.directory)
+        try:
+            self.guest = Guest(self, door.open(LOGIN_SECONDS, self.hypervisor.alive))
+        except UnreachableError as error:
+            raise LabFaultError(f"{error}\n{self.console()}") from None
+
+
+PULSE = """\
+cut -d' ' -f1 /proc/uptime
+if cd /sys/kernel/debug/kvm/$(cat /run/libvirt/qemu/{name}.pid)-*/ 2>/dev/null && cat exits halt_exits 2>/dev/null
+then if grep -q 'Kernel panic' {console}; then echo panicked; else echo running; fi
+else echo 0 0 gone; fi
+"""

@@ -1,0 +1,43 @@
+"""The XML of a domain. Boots nothing."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from tests.lab.definition import Definition
+
+
+def _tree(definition: Definition) -> ET.Element:
+    return ET.fromstring(definition.xml(3, "/d", "/c"))  # noqa: S314 - our own text
+
+
+def test_a_nic_is_what_was_asked() -> None:
+    tree = _tree(Definition(event_idx=False, queues=2, vhost=False))
+    driver = tree.find("devices/interface/driver")
+    assert driver is not None
+    assert driver.attrib == {"name": "qemu", "event_idx": "off", "queues": "2"}
+
+
+def test_one_queue_is_libvirts_default_and_not_written() -> None:
+    driver = _tree(Definition()).find("devices/interface/driver")
+    assert driver is not None
+    assert driver.attrib == {"name": "vhost", "event_idx": "on"}
+
+
+def test_every_nic_has_its_bridge_its_mac_and_its_address() -> None:
+    tree = _tree(Definition(nics=2))
+    nics = tree.findall("devices/interface")
+    assert [nic.find("source").attrib for nic in nics] == [{"bridge": "br0"}, {"bridge": "br1"}]  # type: ignore[union-attr]
+    assert len({nic.find("mac").attrib["address"] for nic in nics}) == 2  # type: ignore[union-attr]
+    line = tree.findtext("os/cmdline")
+    assert line is not None
+    assert "ip=192.0.2.13:::255.255.255.0::eth0:off ip=198.51.100.13:::255.255.255.0::eth1:off" in line
+
+
+@pytest.mark.parametrize(
+    "other", [Definition(queues=2), Definition(event_idx=False), Definition(vhost=False), Definition(twin=1)]
+)
+def test_domains_that_differ_have_different_names(other: Definition) -> None:
+    assert other.name != Definition().name
