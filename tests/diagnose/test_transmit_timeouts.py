@@ -22,6 +22,11 @@ def test_growth_is_critical_and_names_the_queue() -> None:
     assert value(found, "tx_timeouts_in_interval") == 2
 
 
+def test_a_queue_unknown_before_is_not_said_to_have_grown() -> None:
+    view = make.view(fired(4, 5), fired(None, 3), nics={"eth0": make.nic_rate(tx_timeouts=2)})
+    assert finding(judge, view).queues == (1,)
+
+
 def test_history_is_worth_knowing_only() -> None:
     found = finding(judge, single(fired(0, 3, 0, 1)))
     assert (found.severity, found.queues) == (Severity.INFO, (1, 3))

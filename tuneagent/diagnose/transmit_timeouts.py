@@ -53,7 +53,12 @@ def _stuck(view: View, nic: Nic) -> tuple[int, ...]:
     """Queues whose count grew between the samples."""
     before = view.nic_before(nic)
     old = {queue.index: queue.timeouts for queue in before.tx_queues} if before is not None else {}
-    return tuple(queue.index for queue in nic.tx_queues if (queue.timeouts or 0) > (old.get(queue.index) or 0))
+    new = {queue.index: queue.timeouts for queue in nic.tx_queues}
+    return tuple(index for index, count in sorted(new.items()) if _grew(old.get(index), count))
+
+
+def _grew(old: int | None, new: int | None) -> bool:
+    return old is not None and new is not None and new > old
 
 
 def _before(nic: Nic, known: dict[int, int], total: int, evidence: tuple[Evidence, ...]) -> Finding:
