@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from tuneagent.model.counters import InterruptRow, Interrupts
@@ -15,6 +16,7 @@ from tuneagent.parse import cpulist, cpumask, irq_actions
 from tuneagent.parse.interrupts import pci_address
 
 IRQ = "/proc/irq"
+_NUMBER = re.compile(r"[0-9]{1,10}")
 Parse = Callable[[str], CpuSet]
 
 
@@ -36,7 +38,7 @@ def _owners(gaps: Gaps, virtio: tuple[VirtioDevice, ...]) -> dict[int, str]:
         if parent is not None:
             directory = f"{parent.rsplit('/', 1)[0]}/msi_irqs"
         names = gaps.names(f"virtio.{device.name}.msi_irqs", directory, optional=True) or ()
-        owners |= {int(name): device.bus_address for name in names if name.isascii() and name.isdecimal()}
+        owners |= {int(name): device.bus_address for name in names if _NUMBER.fullmatch(name)}
     return owners
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.topology import CpuTopology
 from tuneagent.observe.gaps import Gaps, some_cpus
@@ -9,6 +11,7 @@ from tuneagent.parse import cmdline, cpulist, process_status
 
 CPU = "/sys/devices/system/cpu"
 NODE = "/sys/devices/system/node"
+_NODE = re.compile(r"node([0-9]{1,5})")
 
 
 def observe(gaps: Gaps) -> CpuTopology | None:
@@ -41,12 +44,12 @@ def _set(gaps: Gaps, name: str, from_boot_options: CpuSet) -> CpuSet:
 def _nodes(gaps: Gaps) -> dict[int, CpuSet]:
     nodes: dict[int, CpuSet] = {}
     for name in gaps.names("cpus.nodes", NODE, optional=True) or ():
-        number = name.removeprefix("node")
-        if not (name.startswith("node") and number.isdecimal() and number.isascii()):
+        match = _NODE.fullmatch(name)
+        if match is None:
             continue
-        cpus = gaps.parsed(f"cpus.nodes.{number}", f"{NODE}/{name}/cpulist", cpulist.parse)
-        if cpus:
-            nodes[int(number)] = cpus
+        cpus = gaps.parsed(f"cpus.nodes.{match[1]}", f"{NODE}/{name}/cpulist", cpulist.parse)
+        if cpus:  # a node may have memory only
+            nodes[int(match[1])] = cpus
     return nodes
 
 
