@@ -10,8 +10,14 @@ from tuneagent.parse import cpuinfo
 DMI = "/sys/class/dmi/id"
 CONTAINERS = ("docker", "podman", "lxc", "kubepods", "containerd", "libpod", "machine.slice/systemd-nspawn")
 _CLOCKSOURCE = "/sys/devices/system/clocksource/clocksource0/available_clocksource"
-_BY_CLOCKSOURCE = (("kvm-clock", "kvm"), ("hyperv_clocksource", "microsoft"), ("xen", "xen"))
-"""A guest's paravirtual clock is registered only by the hypervisor that it is of (arch/x86/kernel/kvmclock.c)."""
+_BY_CLOCKSOURCE = (
+    ("kvm-clock", "kvm"),
+    ("hyperv_clocksource_tsc_page", "microsoft"),
+    ("hyperv_clocksource_msr", "microsoft"),
+    ("xen", "xen"),
+)
+"""A guest's paravirtual clock is registered only by the hypervisor that it is of: arch/x86/kernel/kvmclock.c,
+drivers/clocksource/hyperv_timer.c, arch/x86/xen/time.c."""
 _BY_VENDOR = (
     ("QEMU", "qemu"),
     ("KVM", "kvm"),
