@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+KEPT_SECONDS = 14 * 24 * 3600.0
+
 
 def root() -> Path:
     """The cache of these tests: ``$XDG_CACHE_HOME/tuneagent-lab`` (``~/.cache`` where that is not set)."""
@@ -37,13 +39,23 @@ def made(name: str, recipe: tuple[str, ...], build: Callable[[Path], None]) -> P
     """The directory ``name-KEY``, built by ``build(directory)`` where it is not there yet.
 
     It is built beside its place and renamed when whole, so what exists is complete. The seconds it took stand in
-    ``built-seconds`` inside. A build that fails leaves nothing and raises what ``build`` raised.
+    ``built-seconds`` inside. What another recipe of the same name made goes when it was not used for two weeks. A build
+    that fails leaves nothing and raises what ``build`` raised.
     """
     place = root() / f"{name}-{key(*recipe)}"
     with locked(name):
         if not place.exists():
             _build_aside(place, build)
+            _forget_unused(name)
+        os.utime(place)
     return place
+
+
+def _forget_unused(name: str) -> None:
+    oldest = time.time() - KEPT_SECONDS
+    for other in root().glob(f"{name}-{'[0-9a-f]' * 16}"):
+        if other.stat().st_mtime < oldest:
+            shutil.rmtree(other)
 
 
 def _build_aside(place: Path, build: Callable[[Path], None]) -> None:

@@ -42,6 +42,7 @@ VM = Needs(
         "nsenter": "util-linux",
         "setpriv": "util-linux",
         "unshare": "util-linux",
+        "zstd": "zstd",
     },
     devices=("/dev/net/tun",),
 )

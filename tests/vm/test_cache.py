@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -42,3 +43,12 @@ def test_what_a_killed_build_left_is_not_taken_for_whole() -> None:
     place.rename(place.with_name(f".{place.name}.unfinished"))
     again = cache.made("thing", ("recipe",), lambda into: (into / "new").touch())
     assert sorted(path.name for path in again.iterdir()) == ["built-seconds", "new"]
+
+
+def test_what_nobody_used_for_weeks_goes_when_its_successor_comes() -> None:
+    old, recent = (cache.made("thing", (recipe,), lambda _: None) for recipe in ("old", "recent"))
+    other = cache.made("thing-else", ("old",), lambda _: None)
+    for place in (old, other):
+        os.utime(place, (1e9, 1e9))
+    cache.made("thing", ("new",), lambda _: None)
+    assert (old.exists(), recent.exists(), other.exists()) == (False, True, True)
