@@ -56,14 +56,22 @@ def test_unknown_counters_are_not_zero() -> None:
     assert isinstance(of(make.view(nics={}), "eth0"), Unjudged)
 
 
-def test_a_cpu_that_drops_and_one_that_is_squeezed() -> None:
+def test_cpus_in_trouble_are_one_finding_with_the_numbers_of_each() -> None:
     rates = {
         0: make.cpu_rate(0, softnet_dropped_per_sec=12.0),
         1: make.cpu_rate(1, softnet_squeezed_per_sec=900.0),
         2: make.cpu_rate(2, softnet_squeezed_per_sec=9.0),
     }
-    said = [one for one in judge(make.view(cpus=rates)) if isinstance(one, Finding)]
-    assert [(one.subject, one.severity) for one in said] == [("cpu0", Severity.CRITICAL), ("cpu1", Severity.WARNING)]
+    (found,) = [one for one in judge(make.view(cpus=rates)) if isinstance(one, Finding)]
+    assert (found.subject, found.severity, found.cpus) == ("machine", Severity.CRITICAL, (0, 1))
+    numbers = {one.metric: one.value for one in found.evidence}
+    assert (numbers["cpu0_softnet_dropped_per_sec"], numbers["cpu1_softnet_squeezed_per_sec"]) == (12.0, 900.0)
+
+
+def test_one_squeezed_cpu_is_named() -> None:
+    view = make.view(cpus={3: make.cpu_rate(3, softnet_squeezed_per_sec=35.5)})
+    (found,) = [one for one in judge(view) if isinstance(one, Finding)]
+    assert (found.subject, found.severity, found.title) == ("cpu3", Severity.WARNING, "CPU 3 is squeezed 35.5 times/s")
 
 
 def test_softnet_unread_is_not_judged() -> None:

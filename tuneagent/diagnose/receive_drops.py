@@ -5,7 +5,8 @@ from __future__ import annotations
 from tuneagent.diagnose import sources
 from tuneagent.diagnose.subjects import MACHINE, device_nics, no_rates, role
 from tuneagent.diagnose.thresholds import DROPS_CRITICAL_PERCENT, DROPS_PER_SEC, SQUEEZES_PER_SEC
-from tuneagent.diagnose.wording import number
+from tuneagent.diagnose.wording import cpu_list, number
+from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
 from tuneagent.model.identity import Role
 from tuneagent.model.nic import Nic
@@ -17,7 +18,7 @@ NOT_SEEN = "Packets dropped at the host's tap, before the guest, cannot be seen 
 
 
 def judge(view: View) -> tuple[Judgement, ...]:
-    """One judgement an interface with a device, one a host tap that drops, one a CPU that drops or the machine."""
+    """One judgement an interface with a device, one a host tap that drops, one of the CPUs' backlogs."""
     if view.before is None:
         return (no_rates(view, NAME, MACHINE),)
     nics = tuple(_nic(view, nic) for nic in device_nics(view))
@@ -105,7 +106,7 @@ def _backlog(view: View) -> tuple[Judgement, ...]:
         return (Unjudged(NAME, MACHINE, f"{sources.SOFTNET} was not read in both samples"),)
     found = [rate for rate in known if _drops(rate) >= DROPS_PER_SEC or _squeezes(rate) >= SQUEEZES_PER_SEC]
     if found:
-        return tuple(_cpu_finding(rate) for rate in sorted(found, key=lambda rate: rate.cpu))
+        return (_cpus_finding(sorted(found, key=lambda rate: rate.cpu)),)
     total = Evidence("softnet_dropped_per_sec", sum(map(_drops, known)), "1/s", sources.SOFTNET)
     squeezed = Evidence("softnet_squeezed_per_sec", sum(map(_squeezes, known)), "1/s", sources.SOFTNET)
     return (Clear(NAME, MACHINE, (total, squeezed)),)
@@ -119,20 +120,33 @@ def _squeezes(rate: CpuRate) -> float:
     return rate.softnet_squeezed_per_sec or 0.0
 
 
-def _cpu_finding(rate: CpuRate) -> Finding:
-    lost = _drops(rate) >= DROPS_PER_SEC
-    head = f"drops {number(_drops(rate))} packets/s" if lost else f"is squeezed {number(_squeezes(rate))} times/s"
+def _cpus_finding(rates: list[CpuRate]) -> Finding:
+    """One finding for all CPUs with the same trouble: eight CPUs that are squeezed are one fault, not eight."""
+    cpus = tuple(rate.cpu for rate in rates)
+    drops, squeezes = sum(map(_drops, rates)), sum(map(_squeezes, rates))
+    who = cpu_list(CpuSet.of(cpus))
+    verbs = ("drops", "is") if len(cpus) == 1 else ("drop", "are")
+    lost = drops >= DROPS_PER_SEC
+    head = f"{verbs[0]} {number(drops)} packets/s" if lost else f"{verbs[1]} squeezed {number(squeezes)} times/s"
     return Finding(
         NAME,
-        f"cpu{rate.cpu}",
+        f"cpu{cpus[0]}" if len(cpus) == 1 else MACHINE,
         Severity.CRITICAL if lost else Severity.WARNING,
-        f"CPU {rate.cpu} {head}",
-        f"CPU {rate.cpu} dropped {number(_drops(rate))} packets/s at its backlog and stopped {number(_squeezes(rate))} "
-        "times/s with packets left, by budget or by time (net.core.netdev_budget, netdev_budget_usecs).",
-        (
-            Evidence("softnet_dropped_per_sec", rate.softnet_dropped_per_sec, "1/s", sources.SOFTNET),
-            Evidence("softnet_squeezed_per_sec", rate.softnet_squeezed_per_sec, "1/s", sources.SOFTNET),
-            Evidence("softnet_processed_per_sec", rate.softnet_processed_per_sec, "1/s", sources.SOFTNET),
-        ),
-        cpus=(rate.cpu,),
+        f"{who} {head}",
+        f"{who} dropped {number(drops)} packets/s at the backlog and stopped {number(squeezes)} times/s with packets "
+        "left, by budget or by time (net.core.netdev_budget, netdev_budget_usecs).",
+        tuple(each for rate in rates for each in _cpu_evidence(rate)),
+        cpus=cpus,
+    )
+
+
+def _cpu_evidence(rate: CpuRate) -> tuple[Evidence, ...]:
+    counters = {
+        "dropped": rate.softnet_dropped_per_sec,
+        "squeezed": rate.softnet_squeezed_per_sec,
+        "processed": rate.softnet_processed_per_sec,
+    }
+    return tuple(
+        Evidence(f"cpu{rate.cpu}_softnet_{name}_per_sec", value, "1/s", sources.SOFTNET)
+        for name, value in counters.items()
     )

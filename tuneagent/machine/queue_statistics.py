@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 from typing import Any
 
 from tuneagent.machine.netlink import GenericNetlink, u32, unsigned
 from tuneagent.machine.reasons import source_error
+from tuneagent.model.errors import SourceError
+from tuneagent.model.missing import Reason
 
 NAME = "queue-statistics"
 
@@ -31,6 +34,8 @@ def read() -> dict[str, list[dict[str, Any]]]:
             answers = netlink.dump(NETDEV_CMD_QSTATS_GET, u32(SCOPE, SCOPE_QUEUE))
         return by_interface(answers, dict(socket.if_nameindex()))
     except OSError as error:
+        if error.errno == errno.ENOENT:
+            raise SourceError(NAME, Reason.ABSENT, "this kernel has no netlink family netdev") from None
         raise source_error(NAME, error) from None
 
 

@@ -54,7 +54,7 @@ def _change(nic: Nic, queue: TxQueue, cpus: CpuSet) -> Change:
         where=path,
         old=old,
         new=cpus.mask(),
-        why=f"CPUs {cpus} transmit on queue {queue.index}, whose completions come back to one of them",
+        why=f"queue {queue.index}: its completions come back to one of CPUs {cpus}",
         do=echo(cpus.mask(), path),
         undo=undo_echo(old, path),
     )

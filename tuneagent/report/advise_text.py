@@ -12,6 +12,7 @@ from tuneagent.model.policy import Disruption
 from tuneagent.report.capabilities import missing_rows
 from tuneagent.report.document import Block, Document, Gap, Heading, Lines, Paragraph, Table, Tone
 from tuneagent.report.machine_text import interface_blocks, machine_line
+from tuneagent.report.policy_text import reach
 from tuneagent.report.safe import safe
 from tuneagent.report.values import UNKNOWN, number, with_unit
 
@@ -121,8 +122,7 @@ def _facts(advice: Advice) -> Iterator[tuple[str, str]]:
     yield "Disrupts:", _DISRUPTION[advice.disruption]
     if advice.expects:
         for one in advice.expects:
-            reach = f"{one.direction} {one.percent_low:g} to {one.percent_high:g} %"
-            yield "Expect:", f"{safe(one.metric)} {reach} ({safe(one.source)})"
+            yield "Expect:", f"{safe(one.metric)} {reach(one)} ({safe(one.source)})"
     else:
         yield "Expect:", "no figure is known; measure before and after"
     if advice.guards:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tuneagent.model.policy import Policy
+from tuneagent.model.policy import Expectation, Policy
 from tuneagent.report import plain
 from tuneagent.report.document import Block, Document, Gap, Heading, Paragraph, Table
 from tuneagent.report.safe import safe
@@ -16,6 +16,12 @@ def overview(policies: Iterable[Policy]) -> Document:
     """One row a policy."""
     rows = tuple((one.name, one.role.value, one.disruption.value, safe(one.title)) for one in policies)
     return (Table(("policy", "applied on the", "disrupts", "what it does"), rows, indent=0),)
+
+
+def reach(expectation: Expectation) -> str:
+    """Direction and size of an expected effect: ``up 63 to 83 %``, ``up 24 %``."""
+    low, high = expectation.percent_low, expectation.percent_high
+    return f"{expectation.direction} {low:g} %" if low == high else f"{expectation.direction} {low:g} to {high:g} %"
 
 
 def page(policy: Policy) -> str:
@@ -44,8 +50,8 @@ def _facts(policy: Policy) -> Iterator[tuple[str, str]]:
     for requirement in policy.requires:
         yield "Requires", requirement
     for one in policy.expects:
-        reach = f"{one.percent_low:g} to {one.percent_high:g} %"
-        yield "Expect", f"{one.metric} {one.direction} {reach} ({one.source})"
+        found = f" for {', '.join(one.rules)}" if one.rules else ""
+        yield "Expect", f"{one.metric} {reach(one)}{found} ({one.source})"
     if not policy.expects:
         yield "Expect", "no figure is known; measure before and after"
     for guard in policy.guards:
