@@ -122,7 +122,7 @@ def _squeezes(rate: CpuRate) -> float:
 
 def _cpus_finding(rates: list[CpuRate]) -> Finding:
     """One finding for all CPUs with the same trouble: eight CPUs that are squeezed are one fault, not eight."""
-    cpus = tuple(rate.cpu for rate in rates)
+    cpus = tuple(sorted({rate.cpu for rate in rates}))
     drops, squeezes = sum(map(_drops, rates)), sum(map(_squeezes, rates))
     who = cpu_list(CpuSet.of(cpus))
     verbs = ("drops", "is") if len(cpus) == 1 else ("drop", "are")
