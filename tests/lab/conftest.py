@@ -13,16 +13,18 @@ import pytest
 from tests.lab import wheels
 from tests.lab.definition import Definition
 from tests.lab.domain import Domain
-from tests.lab.faults import TRIES, LabFaultError, Ledger
+from tests.lab.faults import Ledger, tried
 from tests.lab.hypervisor import Hypervisor
 from tests.lab.lab import Lab
 from tests.lab.lab import lab as a_lab
 from tests.lab.prerequisites import LAB
 from tests.lab.ssh import Shell
 from tests.vm.prerequisites import require, sbin_in_path
+from tests.vm.workspace import workspace
 
 # Images from nothing, three boots of a hypervisor and of a domain, and the test itself.
 TEST_SECONDS = 3600
+PROGRAM = "program"
 LEDGER = pytest.StashKey[Ledger]()
 
 
@@ -39,8 +41,8 @@ class DomainFactory(Protocol):
         self,
         *,
         event_idx: bool = True,
-        queues: int = 1,
-        vcpus: int = 1,
+        queues: int = 2,
+        vcpus: int = 2,
         vhost: bool = True,
         nics: int = 1,
         memory: int = 768,
@@ -62,24 +64,35 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def wheel_directory() -> Path | None:
-    """Wheels of the program and all it depends on, installed in every machine; none where the variable is not set."""
-    named = os.environ.get("TUNEAGENT_WHEELS")
-    return Path(named) if named else None
+def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
+    """The lab of this run; images that are missing are made here.
 
-
-@pytest.fixture(scope="session")
-def lab(request: pytest.FixtureRequest, wheel_directory: Path | None) -> Iterator[Lab]:
-    """The lab of this run; images that are missing are made here."""
+    Where a test of this run asks for ``program``, every machine gets it before it is saved.
+    """
     sbin_in_path()
     require(LAB, "lab")
+    wanted = any(PROGRAM in getattr(item, "fixturenames", ()) for item in request.session.items)
+    with workspace("wheels") as directory:
+        wheel_directory = _wheels(directory) if wanted else None
 
-    def prepare(shell: Shell) -> None:
-        if wheel_directory is not None:
-            wheels.install(wheel_directory, shell)
+        def prepare(shell: Shell) -> None:
+            if wheel_directory is not None:
+                wheels.install(wheel_directory, shell)
 
-    with a_lab(request.config.stash[LEDGER], prepare) as made:
-        yield made
+        with a_lab(request.config.stash[LEDGER], prepare) as made:
+            yield made
+
+
+def _wheels(directory: Path) -> Path:
+    """Those of the directory that TUNEAGENT_WHEELS names, else of this repository as it is."""
+    named = os.environ.get("TUNEAGENT_WHEELS")
+    return Path(named) if named else wheels.build(Path(__file__).parents[2], directory)
+
+
+@pytest.fixture
+def program(lab: Lab) -> str:  # noqa: ARG001 - it installs the program
+    """The command of the program under test, installed in every hypervisor and guest of this run."""
+    return "/usr/local/bin/tuneagent"
 
 
 @pytest.fixture
@@ -102,20 +115,12 @@ def domain(lab: Lab) -> Iterator[DomainFactory]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Run a test of the lab again, at most twice, when the lab broke under it. A failed assertion is never retried."""
-    lab = pyfuncitem.funcargs.get("lab") or _lab_of(pyfuncitem)
+    lab = _lab_of(pyfuncitem)
     if not isinstance(lab, Lab):
         return None
     wanted = inspect.signature(pyfuncitem.obj).parameters
     arguments = {name: pyfuncitem.funcargs[name] for name in wanted}
-    for left in reversed(range(TRIES)):
-        try:
-            pyfuncitem.obj(**arguments)
-        except LabFaultError as fault:
-            lab.recover(fault)
-            if not left:
-                raise
-        else:
-            break
+    tried(lambda: pyfuncitem.obj(**arguments), lab.recover)
     return True
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.lab.images import LAB
 from tests.lab.recipe import BRIDGES
 
 # panic=0 and no "quiet": a guest that dies shows why on its console, and does not reboot over it.
-KERNEL_LINE = "root=/dev/vda rw console=ttyS0 panic=0 mitigations=off net.ifnames=0"
+KERNEL_LINE = "root=/dev/vda rw console=ttyS0 panic=0 mitigations=off nokaslr net.ifnames=0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,28 +19,24 @@ class Definition:
     """
 
     event_idx: bool = True
-    queues: int = 1
-    vcpus: int = 1
+    queues: int = 2
+    vcpus: int = 2
     vhost: bool = True
     nics: int = 1
     memory: int = 768
     guest_kernel: str = "6.1"
     twin: int = 0
 
+    def booted(self) -> Definition:
+        """What is booted for this one: the same machine with the usual NICs, which can be exchanged while it runs."""
+        usual = Definition()
+        return replace(self, event_idx=usual.event_idx, queues=usual.queues, vhost=usual.vhost)
+
     @property
     def name(self) -> str:
-        """The domain's name: says all of the above."""
-        words = (
-            f"q{self.queues}",
-            f"c{self.vcpus}",
-            "idx" if self.event_idx else "noidx",
-            "vhost" if self.vhost else "qemu",
-            f"n{self.nics}",
-            f"m{self.memory}",
-            f"k{self.guest_kernel}",
-            f"t{self.twin}",
-        )
-        return "-".join(words)
+        """The domain's name: says all that cannot be exchanged while it runs."""
+        twin = f"-twin{self.twin}" if self.twin else ""
+        return f"guest{self.guest_kernel}-{self.vcpus}cpu-{self.nics}nic-{self.memory}m{twin}"
 
     def mac(self, number: int, nic: int) -> str:
         """The MAC address of NIC ``nic`` (from 0) of the ``number``-th domain."""
@@ -80,6 +76,7 @@ class Definition:
 {"".join(self.interface(number, nic) for nic in range(self.nics))}\
     <channel type='unix'><target type='virtio' name='org.qemu.guest_agent.0'/></channel>
     <serial type='file'><source path='{console}'/></serial>
+    <controller type='usb' model='none'/>
     <memballoon model='none'/>
   </devices>
 </domain>

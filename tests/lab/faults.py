@@ -7,10 +7,12 @@ without end, never halts, and answers nothing. That, a guest that is gone, and a
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
+T = TypeVar("T")
 EXITS_PER_SECOND = 10_000
 TRIES = 3
 
@@ -40,6 +42,22 @@ def hangs(earlier: Pulse, later: Pulse) -> bool:
         and later.halt_exits == earlier.halt_exits
         and (later.exits - earlier.exits) / seconds > EXITS_PER_SECOND
     )
+
+
+def tried(action: Callable[[], T], recover: Callable[[LabFaultError], None]) -> T:
+    """What ``action`` returns, tried again at most twice when the lab breaks; ``recover`` is told of each fault.
+
+    Raises the third fault. Anything else, a failed assertion first of all, is never tried again.
+    """
+    left = TRIES
+    while True:
+        left -= 1
+        try:
+            return action()
+        except LabFaultError as fault:
+            recover(fault)
+            if not left:
+                raise
 
 
 @dataclass(slots=True)

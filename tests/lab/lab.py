@@ -11,7 +11,7 @@ from typing import TypeVar
 from tests.lab import hypervisor
 from tests.lab.definition import Definition
 from tests.lab.domain import Domain
-from tests.lab.faults import TRIES, LabBrokenError, LabFaultError, Ledger
+from tests.lab.faults import TRIES, LabBrokenError, LabFaultError, Ledger, tried
 from tests.lab.hypervisor import Hypervisor
 from tests.lab.images import Images, images
 from tests.lab.ssh import Shell, UnansweredError
@@ -105,10 +105,15 @@ class Lab:
 
     def _start(self, definition: Definition, kernel: str, cpus: int) -> Domain:
         booted = self._booted(kernel, cpus)
-        number = len(booted.domains)
-        domain = booted.domains.setdefault(definition, Domain(booted.machine, definition, number, self.ledger))
+        plain = definition.booted()
+        if plain not in booted.domains:
+            booted.domains[plain] = Domain(booted.machine, plain, len(booted.domains), self.ledger)
+        domain = booted.domains[plain]
         self.running.append(domain)
         domain.start(self.prepare)
+        if definition != plain:
+            with self.ledger.timed(f"{domain.name}: NICs exchanged"):
+                domain.exchange_nics(definition)
         return domain
 
     def _end(self, machine: Hypervisor) -> None:
@@ -117,14 +122,10 @@ class Lab:
             booted.ending.close()
 
     def _tried(self, what: str, action: Callable[[], T]) -> T:
-        faults: list[LabFaultError] = []
-        while len(faults) < TRIES:
-            try:
-                return action()
-            except LabFaultError as fault:
-                self.recover(fault)
-                faults.append(fault)
-        raise LabBrokenError(f"{what} broke {TRIES} times; the last time: {faults[-1]}")
+        try:
+            return tried(action, self.recover)
+        except LabFaultError as fault:
+            raise LabBrokenError(f"{what} broke {TRIES} times; the last time: {fault}") from None
 
 
 @contextmanager

@@ -19,7 +19,7 @@ SERVICES = (
     "systemctl enable systemd-networkd systemd-network-generator serial-getty@ttyS0",
     "systemctl disable systemd-networkd-wait-online",
     "systemctl mask apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer fstrim.timer e2scrub_all.timer",
-    "systemctl mask e2scrub_reap.service systemd-timesyncd.service",
+    "systemctl mask e2scrub_reap.service systemd-timesyncd.service systemd-tmpfiles-clean.timer",
     "python3 -m venv /opt/tuneagent",
     "ln -s /opt/tuneagent/bin/tuneagent /usr/local/bin/tuneagent",
 )
@@ -28,9 +28,19 @@ UNREAD = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/s
 
 BRIDGES = {"br0": "192.0.2.1/24", "br1": "198.51.100.1/24"}
 
+TRIGGER = """\
+[Service]
+ExecStart=
+ExecStart=udevadm trigger --action=add --subsystem-match=net --subsystem-match=tty --subsystem-match=virtio-ports
+"""
+
 FILES_OF_BOTH = {
-    "etc/fstab": "/dev/vda / ext4 rw 0 0\n",
     "etc/machine-id": "",
+    # Newer than /usr: nothing is to be brought up to date at the first boot (systemd-update-done.service).
+    "etc/.updated": "",
+    "var/.updated": "",
+    # Only what somebody waits for is announced at boot; all else would load drivers for hardware that nobody uses.
+    "etc/systemd/system/systemd-udev-trigger.service.d/lab.conf": TRIGGER,
     # A key exchange without the post-quantum half, and no PAM: each is seconds of emulated time per login.
     "etc/ssh/sshd_config.d/lab.conf": "UsePAM no\nUseDNS no\nKexAlgorithms curve25519-sha256\nMaxSessions 64\n",
     "etc/systemd/journald.conf.d/lab.conf": "[Journal]\nStorage=volatile\n",
@@ -52,4 +62,8 @@ FILES_OF_HYPERVISOR = {
     },
 }
 # The guests' addresses stand on their kernel's command line (ip=), for systemd-network-generator.
-FILES_OF_GUEST = {**FILES_OF_BOTH, "etc/hostname": "guest\n"}
+FILES_OF_GUEST = {
+    **FILES_OF_BOTH,
+    "etc/hostname": "guest\n",
+    "etc/modules-load.d/lab.conf": "virtio_console\n",
+}

@@ -14,14 +14,14 @@ def _tree(definition: Definition) -> ET.Element:
 
 
 def test_a_nic_is_what_was_asked() -> None:
-    tree = _tree(Definition(event_idx=False, queues=2, vhost=False))
+    tree = _tree(Definition(event_idx=False, queues=4, vhost=False))
     driver = tree.find("devices/interface/driver")
     assert driver is not None
-    assert driver.attrib == {"name": "qemu", "event_idx": "off", "queues": "2"}
+    assert driver.attrib == {"name": "qemu", "event_idx": "off", "queues": "4"}
 
 
 def test_one_queue_is_libvirts_default_and_not_written() -> None:
-    driver = _tree(Definition()).find("devices/interface/driver")
+    driver = _tree(Definition(queues=1)).find("devices/interface/driver")
     assert driver is not None
     assert driver.attrib == {"name": "vhost", "event_idx": "on"}
 
@@ -36,8 +36,13 @@ def test_every_nic_has_its_bridge_its_mac_and_its_address() -> None:
     assert "ip=192.0.2.13:::255.255.255.0::eth0:off ip=198.51.100.13:::255.255.255.0::eth1:off" in line
 
 
-@pytest.mark.parametrize(
-    "other", [Definition(queues=2), Definition(event_idx=False), Definition(vhost=False), Definition(twin=1)]
-)
-def test_domains_that_differ_have_different_names(other: Definition) -> None:
+@pytest.mark.parametrize("other", [Definition(vcpus=1), Definition(memory=512), Definition(twin=1), Definition(nics=2)])
+def test_machines_that_differ_have_different_names(other: Definition) -> None:
     assert other.name != Definition().name
+    assert other.booted() == other
+
+
+@pytest.mark.parametrize("other", [Definition(queues=1), Definition(event_idx=False), Definition(vhost=False)])
+def test_what_can_be_exchanged_needs_no_boot_of_its_own(other: Definition) -> None:
+    assert other.booted() == Definition()
+    assert other.name == Definition().name

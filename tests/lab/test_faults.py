@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.lab.faults import LabFaultError, Ledger, Pulse, hangs
+from tests.lab.faults import LabFaultError, Ledger, Pulse, hangs, tried
 
 START = Pulse(100.0, 5_000_000, 40_000)
 
@@ -41,3 +41,38 @@ def test_what_broke_is_not_timed() -> None:
     with pytest.raises(LabFaultError), ledger.timed("boot"):
         raise LabFaultError("gone")
     assert ledger.times == []
+
+
+def test_a_lab_that_breaks_twice_is_tried_a_third_time() -> None:
+    faults: list[LabFaultError] = []
+
+    def breaks_twice() -> str:
+        if len(faults) < 2:
+            raise LabFaultError("hangs")
+        return "through"
+
+    assert tried(breaks_twice, faults.append) == "through"
+    assert len(faults) == 2
+
+
+def test_a_lab_that_always_breaks_is_given_up() -> None:
+    faults: list[LabFaultError] = []
+
+    def breaks() -> None:
+        raise LabFaultError(f"fault {len(faults)}")
+
+    with pytest.raises(LabFaultError, match="fault 2"):
+        tried(breaks, faults.append)
+    assert len(faults) == 3
+
+
+def test_an_assertion_is_never_tried_again() -> None:
+    calls: list[None] = []
+
+    def fails() -> None:
+        calls.append(None)
+        raise AssertionError("found")
+
+    with pytest.raises(AssertionError, match="found"):
+        tried(fails, lambda _: None)
+    assert len(calls) == 1
