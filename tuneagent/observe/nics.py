@@ -110,8 +110,8 @@ def _nic(gaps: Gaps, name: str, around: Around, asked: _Asked) -> Nic:
         rx_queues=rx,
         tx_queues=tx,
         queue_irqs=_queue_irqs(virtio, around.irqs),
-        lower=tuple(entry.removeprefix("lower_") for entry in listed if entry.startswith("lower_")),
-        upper=tuple(entry.removeprefix("upper_") for entry in listed if entry.startswith("upper_")),
+        lower=_neighbours(listed, "lower_"),
+        upper=_neighbours(listed, "upper_"),
         link=asked.links.get(name),
         channels=report.channels if report else None,
         rings=report.rings if report else None,
@@ -125,6 +125,11 @@ def _nic(gaps: Gaps, name: str, around: Around, asked: _Asked) -> Nic:
         threaded_napi=_flag(gaps.integer(f"nic.{name}.threaded_napi", f"{path}/threaded")),
         driver_statistics=report.statistics or {} if report else {},
     )
+
+
+def _neighbours(listed: tuple[str, ...], start: str) -> tuple[str, ...]:
+    names = (entry.removeprefix(start) for entry in listed if entry.startswith(start))
+    return tuple(name for name in names if _NAME.fullmatch(name))
 
 
 def _note_faults(gaps: Gaps, name: str, report: EthtoolReport | None, *, has_device: bool) -> None:
