@@ -165,13 +165,13 @@ def _well(report: AdviseReport, *, verbose: bool) -> Iterator[Block]:
     if verbose or report.state is not State.FINDINGS:
         yield Table(("rule", "on", "the numbers that say so"), tuple(_clear_row(one) for one in report.clear))
         return
-    rules = sorted({one.rule for one in report.clear})
+    rules = sorted({safe(one.rule) for one in report.clear})
     yield Paragraph(f"{', '.join(rules)} (--verbose gives the numbers)", 2)
 
 
 def _clear_row(clear: Clear) -> tuple[str, str, str]:
     words = ", ".join(f"{safe(one.metric)} {with_unit(one.value, one.unit)}" for one in clear.evidence)
-    return clear.rule, safe(clear.subject), words
+    return safe(clear.rule), safe(clear.subject), words
 
 
 def _not_judged(report: AdviseReport) -> Iterator[Block]:
@@ -181,7 +181,7 @@ def _not_judged(report: AdviseReport) -> Iterator[Block]:
     yield Heading("Not judged")
     by_reason: dict[tuple[str, str], list[str]] = {}
     for one in report.unjudged:
-        by_reason.setdefault((one.subject, one.reason), []).append(one.rule)
+        by_reason.setdefault((one.subject, one.reason), []).append(safe(one.rule))
     for (subject, reason), rules in by_reason.items():
         yield Paragraph(f"{safe(reason)} ({', '.join(rules)})", 2, Tone.PLAIN, f"{safe(subject)}:")
 

@@ -21,7 +21,8 @@ def overview(policies: Iterable[Policy]) -> Document:
 def reach(expectation: Expectation) -> str:
     """Direction and size of an expected effect: ``up 63 to 83 %``, ``up 24 %``."""
     low, high = expectation.percent_low, expectation.percent_high
-    return f"{expectation.direction} {low:g} %" if low == high else f"{expectation.direction} {low:g} to {high:g} %"
+    size = f"{low:g} %" if low == high else f"{low:g} to {high:g} %"
+    return f"{safe(expectation.direction)} {size}"
 
 
 def page(policy: Policy) -> str:

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests import make
+from tuneagent.model.missing import Missing, Reason
+from tuneagent.report import doctor_report, plain
+from tuneagent.report.doctor_report import Installation
+
+ROOT = Installation("1.2.3", "3.11.2", 0, 10, "/usr/share/policies")
+
+
+def missing(what: str) -> Missing:
+    return Missing(what, "/some/file", Reason.ABSENT, "No such file or directory")
+
+
+def test_everything_is_seen_where_nothing_is_missing() -> None:
+    assert all(one.seen and one.missing == () for one in doctor_report.capabilities(make.snapshot()))
+
+
+@pytest.mark.parametrize(
+    ("what", "name"),
+    [
+        ("interrupts", "interrupt counts"),
+        ("irq.31.affinity", "interrupt placement"),
+        ("virtio.virtio0.features", "virtio devices"),
+        ("nics", "interfaces"),
+        ("nics.eth0.rx-0.rps_cpus", "interfaces"),
+        ("nics.link", "links by netlink"),
+        ("nics.ethtool", "ethtool by netlink"),
+        ("nics.queue_statistics", "packets by queue"),
+        ("softnet", "softnet"),
+        ("softirqs", "softirqs"),
+        ("cpu_times", "CPU time"),
+        ("protocols", "protocols"),
+        ("cpus.online", "CPUs"),
+        ("identity.product_uuid", "identity"),
+        ("irqbalance.unit", "irqbalance"),
+    ],
+)
+def test_a_missing_part_takes_from_one_capability(what: str, name: str) -> None:
+    seen = doctor_report.capabilities(make.snapshot(missing=(missing(what),)))
+
+    assert [one.name for one in seen if not one.seen] == [name]
+
+
+def test_the_text_says_who_ran_it_and_what_is_not_seen() -> None:
+    snapshot = make.snapshot(missing=(missing("softnet"),))
+    seen = doctor_report.capabilities(snapshot)
+
+    text = plain.write(doctor_report.document(ROOT, snapshot, seen))
+
+    assert "Python 3.11.2, run as root" in text
+    assert "guest, virtualisation kvm" in text
+    assert "/some/file: No such file or directory" in text
+    other = Installation("1.2.3", "3.11.2", 1000, 10, "/usr/share/policies")
+    assert "user 1000, not root" in plain.write(doctor_report.document(other, snapshot, seen))
+
+
+def test_the_json_says_the_same() -> None:
+    snapshot = make.snapshot(identity=None, missing=(missing("softnet"),))
+    seen = doctor_report.capabilities(snapshot)
+
+    value = json.loads(json.dumps(doctor_report.to_json(ROOT, snapshot, seen)))
+
+    assert (value["schema"], value["identity"]) == ("tuneagent.doctor/1", None)
+    assert value["installation"]["user_id"] == 0
+    (unseen,) = [one for one in value["capabilities"] if not one["seen"]]
+    assert unseen["missing"][0]["reason"] == "absent"
