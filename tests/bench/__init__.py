@@ -1,0 +1,1 @@
+"""What tuneagent costs, measured on this machine: ``python -m tests.bench``."""
