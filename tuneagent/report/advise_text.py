@@ -22,6 +22,8 @@ _DISRUPTION = {
     Disruption.LINK_FLAP: "link flap: traffic stops for a moment",
     Disruption.COLD_START: "cold start: the virtual machine must be shut down and started",
 }
+LONGEST_LINE = 8192
+"""Characters of a line to paste; terminals in canonical mode take 4,095 at a time, scripts more."""
 _ANSWERS = {
     State.HEALTHY: (Tone.GOOD, "Nothing to change. The numbers that say so are under “Looked at and well”."),
     State.IDLE: (Tone.INFO, "Nothing wrong was seen, and there was too little traffic to judge what needs traffic."),
@@ -63,8 +65,9 @@ def _answer(report: AdviseReport) -> tuple[Tone, str]:
     subjects = ", ".join(sorted({safe(one.subject) for one in report.findings}))
     total = len(report.findings)
     answer = f"{total} finding{'s' if total > 1 else ''} ({words}) on {subjects}."
-    if any(one.idle for one in report.unjudged):
-        answer += " There was too little traffic to judge the rest."
+    idle = sum(one.idle for one in report.unjudged)
+    if idle:
+        answer += f" For {idle} more check{'s' if idle > 1 else ''} there was too little traffic."
     return _TONES[report.worst], answer
 
 
@@ -94,10 +97,15 @@ def _advice(position: int, advice: Advice, *, applies: bool) -> Iterator[Block]:
     for label, text in _facts(advice):
         yield Paragraph(text, 3, Tone.PLAIN, label)
     yield Paragraph("as root:", 3, Tone.PLAIN, "Do:")
-    yield Lines(tuple(safe(change.do, 2000) for change in advice.changes))
+    yield Lines(tuple(_to_paste(change.do) for change in advice.changes))
     yield from _undo(advice)
-    if applies:
-        yield Paragraph(safe(advice.apply_command), 3, Tone.PLAIN, "Or:")
+    later = "" if applies else " (from the version on that applies; this one only advises)"
+    yield Paragraph(f"{safe(advice.apply_command)}{later}", 3, Tone.PLAIN, "By itself:")
+
+
+def _to_paste(line: str) -> str:
+    # Half a command is worse than none.
+    return safe(line, LONGEST_LINE) if len(line) <= LONGEST_LINE else "# too long to paste: see --json"
 
 
 def _changes(advice: Advice) -> Iterator[Block]:
@@ -109,7 +117,7 @@ def _changes(advice: Advice) -> Iterator[Block]:
 
 
 def _undo(advice: Advice) -> Iterator[Block]:
-    lines = tuple(safe(change.undo, 2000) for change in reversed(advice.changes) if change.undo is not None)
+    lines = tuple(_to_paste(change.undo) for change in reversed(advice.changes) if change.undo is not None)
     if lines:
         yield Paragraph("as root, gives back the old values:", 3, Tone.PLAIN, "Undo:")
         yield Lines(lines)
