@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 MAC = "52:54:00:12:34:56"
-UUID = "11111111-2222-3333-4444-555555555555"
+UUID = "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
 BOOT = "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"
 FIRST_IRQ = 30
 PCI = "0000:00:03.0"

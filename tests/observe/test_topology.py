@@ -72,7 +72,7 @@ def test_null_is_how_older_kernels_spell_none(tmp_path: Path) -> None:
 
 def test_confined_agents_say_so(tmp_path: Path) -> None:
     guest(tmp_path)
-    put(tmp_path, "/proc/self/status", "Name:\tx\nCpus_allowed_list:\t1-2\n")
+    put(tmp_path, "/proc/self/status", "Name:\tx\nCpus_allowed_list:\t1-2,9\n")
     seen = topology(tmp_path)
     assert seen.confined_to == CpuSet.of([1, 2])
     assert str(seen.online) == "0-3"
