@@ -32,7 +32,9 @@ def with_unit(value: float | str | None, unit: str) -> str:
     text = safe(value) if isinstance(value, str) else number(value)
     if not unit:
         return text
-    return f"{text}{safe(unit[1:])}" if unit.startswith("1/") else f"{text} {safe(unit)}"
+    if unit.startswith("1/"):
+        return f"{text}{safe(unit[1:])}"
+    return f"{text} {safe(unit.removesuffix('s') if text == '1' else unit)}"
 
 
 def cpus(value: CpuSet | None) -> str:

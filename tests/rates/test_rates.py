@@ -22,6 +22,7 @@ from tuneagent.model.missing import Missing, Reason
 from tuneagent.model.nic import LinkStatistics, Nic, QueueStatistics, TxQueue
 from tuneagent.model.snapshot import Snapshot
 from tuneagent.model.view import View
+from tuneagent.rates import counters
 
 S = 10**9
 START = Clock(100 * S, 150 * S, 1_700_000_000 * S)
@@ -72,14 +73,14 @@ def whats(view: View) -> dict[str, Missing]:
     ],
 )
 def test_a_32_bit_counter_wraps_only_where_a_wrap_is_plausible(before: int, after: int, growth: int | None) -> None:
-    assert rates.delta_32(before, after, 2.0) == growth
+    assert counters.delta_32(before, after, 2.0) == growth
 
 
 def test_how_much_a_wrap_may_mean_depends_on_the_time_that_passed() -> None:
-    before = rates.WRAP_32 - 60_000_000
+    before = counters.WRAP_32 - 60_000_000
 
-    assert rates.delta_32(before, 0, 1.0) is None
-    assert rates.delta_32(before, 0, 2.0) == 60_000_000
+    assert counters.delta_32(before, 0, 1.0) is None
+    assert counters.delta_32(before, 0, 2.0) == 60_000_000
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,7 @@ def test_how_much_a_wrap_may_mean_depends_on_the_time_that_passed() -> None:
     [(2**40, 2**40 + 9, 9), (2**64 - 1, 5, None), (None, 5, None), (5, None, None), (6, 6, 0)],
 )
 def test_a_64_bit_counter_never_wraps(before: int | None, after: int | None, growth: int | None) -> None:
-    assert rates.delta_64(before, after) == growth
+    assert counters.delta_64(before, after) == growth
 
 
 # Interrupts

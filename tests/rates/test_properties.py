@@ -26,6 +26,7 @@ from tuneagent.model.counters import (
 from tuneagent.model.nic import LinkStatistics, QueueStatistics
 from tuneagent.model.snapshot import Snapshot
 from tuneagent.model.view import View
+from tuneagent.rates import counters
 
 U32 = st.integers(0, 2**32 - 1)
 U64 = st.integers(0, 2**64 - 1)
@@ -159,4 +160,4 @@ def test_a_sample_compared_with_itself_a_moment_later_has_only_zeros(sample: Sna
 
 @given(U32, st.integers(0, 100_000_000))
 def test_a_32_bit_counter_gives_its_growth_back(start: int, growth: int) -> None:
-    assert rates.delta_32(start, (start + growth) % rates.WRAP_32, 2.0) == growth
+    assert counters.delta_32(start, (start + growth) % counters.WRAP_32, 2.0) == growth

@@ -1,0 +1,80 @@
+"""/proc/interrupts against itself: rows by what they are, columns by CPU id."""
+
+from __future__ import annotations
+
+from itertools import compress
+from operator import ne
+
+from tuneagent.model.counters import InterruptRow, Interrupts
+from tuneagent.model.view import IrqRate
+from tuneagent.rates.comparison import Comparison
+from tuneagent.rates.counters import delta_32
+
+
+def compare(both: Comparison) -> tuple[dict[int, IrqRate], tuple[int, ...], tuple[int, ...]]:
+    """(rates by IRQ number, numbers that went, numbers that came). Only CPUs in both tables count."""
+    before, after = both.before.interrupts, both.after.interrupts
+    if before is None or after is None:
+        return {}, (), ()
+    seconds = both.between(before.read_at_ns, after.read_at_ns)
+    old = {row.irq: row for row in before.rows if row.irq is not None}
+    columns = _Columns(before, after)
+    for cpu in sorted(set(before.cpus) ^ set(after.cpus)):
+        both.unknown(f"interrupts.cpu{cpu}", "/proc/interrupts", "the CPU came or went within the interval")
+    rates: dict[int, IrqRate] = {}
+    new: list[int] = []
+    for row in after.rows:
+        if row.irq is None:
+            continue
+        earlier = old.pop(row.irq, None)
+        if earlier is None or _identity(earlier) != _identity(row):
+            new.append(row.irq)
+            if earlier is not None:
+                old[row.irq] = earlier
+            continue
+        rate = _irq(both, earlier, row, columns, seconds)
+        if rate is not None:
+            rates[row.irq] = rate
+    return rates, tuple(sorted(old)), tuple(sorted(new))
+
+
+def _irq(both: Comparison, old: InterruptRow, new: InterruptRow, columns: _Columns, seconds: float) -> IrqRate | None:
+    assert new.irq is not None  # noqa: S101 - the caller passes numbered rows only
+    if columns.same and old.counts == new.counts:
+        return IrqRate(new.irq, 0, {}, 0.0, seconds)
+    grown = columns.grown(old.counts, new.counts)
+    per_cpu: dict[int, int] = {}
+    for cpu, before, after in grown:
+        growth = after - before if after >= before else delta_32(before, after, seconds)
+        if growth is None:
+            both.unknown(f"irq.{new.irq}", "/proc/interrupts", f"the count on CPU {cpu} fell: it was reset")
+            return None
+        per_cpu[cpu] = growth
+    count = sum(per_cpu.values())
+    return IrqRate(new.irq, count, per_cpu, count / seconds, seconds)
+
+
+class _Columns:
+    """The CPUs that both tables have, as positions in each."""
+
+    def __init__(self, before: Interrupts, after: Interrupts) -> None:
+        self.same = before.cpus == after.cpus
+        self.cpus = after.cpus
+        old = {cpu: position for position, cpu in enumerate(before.cpus)}
+        new = {cpu: position for position, cpu in enumerate(after.cpus)}
+        self.pairs = tuple((cpu, old[cpu], new[cpu]) for cpu in after.cpus if cpu in old)
+
+    def grown(self, old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[int, int, int]]:
+        """(CPU, before, after) where they differ. The common case, no CPU came or went, runs at C speed."""
+        if self.same:
+            return list(compress(zip(self.cpus, old, new, strict=False), map(ne, old, new)))
+        return [
+            (cpu, old[first], new[last])
+            for cpu, first, last in self.pairs
+            if first < len(old) and last < len(new) and old[first] != new[last]
+        ]
+
+
+def _identity(row: InterruptRow) -> tuple[object, ...]:
+    # A number given to another device between two reads is another interrupt.
+    return row.chip, row.hwirq, row.actions
