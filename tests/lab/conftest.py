@@ -18,7 +18,6 @@ from tests.lab.hypervisor import Hypervisor
 from tests.lab.lab import Lab
 from tests.lab.lab import lab as a_lab
 from tests.lab.prerequisites import LAB
-from tests.lab.ssh import Shell
 from tests.vm.prerequisites import require, sbin_in_path
 from tests.vm.workspace import workspace
 
@@ -72,15 +71,9 @@ def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
     sbin_in_path()
     require(LAB, "lab")
     wanted = any(PROGRAM in getattr(item, "fixturenames", ()) for item in request.session.items)
-    with workspace("wheels") as directory:
-        wheel_directory = _wheels(directory) if wanted else None
-
-        def prepare(shell: Shell) -> None:
-            if wheel_directory is not None:
-                wheels.install(wheel_directory, shell)
-
-        with a_lab(request.config.stash[LEDGER], prepare) as made:
-            yield made
+    ledger = request.config.stash[LEDGER]
+    with workspace("wheels") as directory, a_lab(ledger, _wheels(directory) if wanted else None) as made:
+        yield made
 
 
 def _wheels(directory: Path) -> Path:

@@ -74,7 +74,7 @@ class Domain:
         """What ``virsh COMMAND THIS-DOMAIN WORDS`` prints."""
         return self.hypervisor.virsh(command, self.name, *words)
 
-    def start(self, prepare: Callable[[Shell], None]) -> None:
+    def start(self, prepare: Callable[[Domain], None]) -> None:
         """Running and logged into: restored from its saved state, which is made the first time by booting it once.
 
         ``prepare`` is done in the guest before it is saved. LabFaultError where it dies, hangs or cannot be reached.
@@ -82,7 +82,7 @@ class Domain:
         if self.run(f"test -e {self._file('saved')}").returncode:
             with self.ledger.timed(f"{self._where}: first boot to login"):
                 self._boot()
-            prepare(self.guest.shell)
+            prepare(self)
             with self.ledger.timed(f"{self._where}: saved"):
                 self._save()
         with self.ledger.timed(f"{self._where}: restore to login"):

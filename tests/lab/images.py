@@ -51,8 +51,10 @@ def images() -> Images:
     ours = keys()
     for_guests = {f"{LAB}/{series}/kernel": kernels[series].image for series in SERIES}
     for_guests |= {f"{LAB}/{series}/initramfs": first[series] for series in SERIES}
-    hypervisor = _Recipe("hypervisor", recipe.HYPERVISOR, recipe.FILES_OF_HYPERVISOR, for_guests, kernels, ours)
-    guest = _Recipe("guest", recipe.GUEST, recipe.FILES_OF_GUEST, {}, kernels, ours)
+    hypervisor = _Recipe(
+        "hypervisor", recipe.HYPERVISOR, recipe.SERVICES, recipe.FILES_OF_HYPERVISOR, for_guests, kernels, ours
+    )
+    guest = _Recipe("guest", recipe.GUEST, recipe.SERVICES_OF_GUEST, recipe.FILES_OF_GUEST, {}, kernels, ours)
     return Images(kernels, first, hypervisor.disk(), guest.disk(), ours)
 
 
@@ -60,6 +62,7 @@ def images() -> Images:
 class _Recipe:
     name: str
     packages: tuple[str, ...]
+    services: tuple[str, ...]
     files: Mapping[str, str]
     copies: Mapping[str, Path]
     kernels: Mapping[str, Kernel]
@@ -67,7 +70,7 @@ class _Recipe:
 
     def disk(self) -> Path:
         copied = (*map(str, self.copies.values()), *(str(one.modules) for one in self.kernels.values()))
-        words = (*self.packages, *recipe.SERVICES, *recipe.UNREAD, *map(str, self.files.items()), *copied)
+        words = (*self.packages, *self.services, *recipe.UNREAD, *map(str, self.files.items()), *copied)
         identity = ("image 1", packages.SUITE, self.keys.login.with_suffix(".pub").read_text(), *words)
         return cache.made(f"image-{self.name}", identity, self._build) / "disk.img"
 
@@ -82,7 +85,7 @@ class _Recipe:
         shutil.rmtree(root)
 
     def _bootstrap(self, root: Path) -> None:
-        hooks = [f'--customize-hook=chroot "$1" {command}' for command in recipe.SERVICES]
+        hooks = [f'--customize-hook=chroot "$1" {command}' for command in self.services]
         options = [f"--dpkgopt=path-exclude={pattern}" for pattern in recipe.UNREAD]
         words = ["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", f"--include={','.join(self.packages)}"]
         _checked(*words, "--dpkgopt=force-unsafe-io", *options, *hooks, packages.SUITE, str(root), "-", text=_sources())

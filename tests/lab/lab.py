@@ -8,18 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from tests.lab import hypervisor
+from tests.lab import hypervisor, wheels
 from tests.lab.definition import Definition
 from tests.lab.domain import Domain
 from tests.lab.faults import TRIES, LabBrokenError, LabFaultError, Ledger, tried
 from tests.lab.hypervisor import Hypervisor
 from tests.lab.images import Images, images
-from tests.lab.ssh import Shell, UnansweredError
+from tests.lab.ssh import UnansweredError
 from tests.vm.process import last_lines
 from tests.vm.workspace import workspace
 
 T = TypeVar("T")
-Prepare = Callable[[Shell], None]
 
 
 @dataclass(slots=True)
@@ -33,13 +32,13 @@ class _Booted:
 class Lab:
     """The hypervisors by series and CPUs, each with the domains defined in it; at most ``TRIES`` boots of each thing.
 
-    ``prepare`` is done once on every machine after its first boot, before any test sees it.
+    The program in ``wheels``, where there are any, is in every machine before a test sees it.
     """
 
     images: Images
     directory: Path
     ledger: Ledger
-    prepare: Prepare
+    wheels: Path | None
     booted: dict[tuple[str, int], _Booted] = field(default_factory=dict)
     running: list[Domain] = field(default_factory=list)
 
@@ -100,7 +99,9 @@ class Lab:
         with self.ledger.timed(f"hypervisor {kernel}, {cpus} CPU: boot to login"):
             machine = ending.enter_context(hypervisor.booted(self.images, kernel, cpus, self.directory))
         self.booted[kernel, cpus] = made = _Booted(machine, ending)
-        self.prepare(machine.shell)
+        if self.wheels is not None:
+            with self.ledger.timed(f"{machine.name}: program installed"):
+                wheels.install(self.wheels, machine.shell)
         return made
 
     def _start(self, definition: Definition, kernel: str, cpus: int) -> Domain:
@@ -110,11 +111,16 @@ class Lab:
             booted.domains[plain] = Domain(booted.machine, plain, len(booted.domains), self.ledger)
         domain = booted.domains[plain]
         self.running.append(domain)
-        domain.start(self.prepare)
+        domain.start(self._prepare)
         if definition != plain:
             with self.ledger.timed(f"{domain.name}: NICs exchanged"):
                 domain.exchange_nics(definition)
         return domain
+
+    def _prepare(self, domain: Domain) -> None:
+        if self.wheels is not None:
+            with self.ledger.timed(f"{domain.name}: program installed"):
+                wheels.carry(domain.hypervisor.shell, domain.guest.shell)
 
     def _end(self, machine: Hypervisor) -> None:
         booted = self.booted.pop((machine.kernel, machine.cpus), None)
@@ -129,10 +135,10 @@ class Lab:
 
 
 @contextmanager
-def lab(ledger: Ledger, prepare: Prepare) -> Iterator[Lab]:
-    """A lab that boots nothing until asked, and leaves nothing running."""
+def lab(ledger: Ledger, wheels: Path | None = None) -> Iterator[Lab]:
+    """A lab that boots nothing until asked, and leaves nothing running; ``wheels`` as in Lab."""
     with workspace("lab") as directory:
-        made = Lab(images(), directory, ledger, prepare)
+        made = Lab(images(), directory, ledger, wheels)
         try:
             yield made
         finally:

@@ -20,9 +20,12 @@ SERVICES = (
     "systemctl disable systemd-networkd-wait-online",
     "systemctl mask apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer fstrim.timer e2scrub_all.timer",
     "systemctl mask e2scrub_reap.service systemd-timesyncd.service systemd-tmpfiles-clean.timer",
+    "systemctl mask getty@tty1.service modprobe@.service",
     "python3 -m venv /opt/tuneagent",
     "ln -s /opt/tuneagent/bin/tuneagent /usr/local/bin/tuneagent",
 )
+# Nobody sits in front of a guest.
+SERVICES_OF_GUEST = (*SERVICES, "systemctl mask systemd-logind.service")
 # What nobody reads here is half of the time it takes to unpack a package.
 UNREAD = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*", "/usr/share/lintian/*")
 
