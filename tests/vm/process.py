@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,9 +57,18 @@ def start(
             env=dict(environment or os.environ),
             start_new_session=True,  # ctrl-C is for pytest, whose fixtures then end the child in order
         )
+    _bound(process)
     pidfile = directory / f"{name}.pid"
     pidfile.write_text(f"{process.pid}\n")
     return Child(process, pidfile, said)
+
+
+def _bound(process: subprocess.Popen[bytes]) -> None:
+    """Wait until setpriv has bound the child to us and become it: Popen returns before, and we may be killed between."""
+    comm = Path(f"/proc/{process.pid}/comm")
+    deadline = time.monotonic() + PATIENCE
+    while process.poll() is None and comm.read_text() == "setpriv\n" and time.monotonic() < deadline:
+        time.sleep(0.005)
 
 
 def last_lines(file: Path, lines: int = 25) -> str:
