@@ -64,7 +64,7 @@ def start(
 
 
 def _bound(process: subprocess.Popen[bytes]) -> None:
-    """Wait until setpriv has bound the child to us and become it: Popen returns before, and we may be killed between."""
+    """Wait until setpriv has bound the child to us and become it; Popen returns before that."""
     comm = Path(f"/proc/{process.pid}/comm")
     deadline = time.monotonic() + PATIENCE
     while process.poll() is None and comm.read_text() == "setpriv\n" and time.monotonic() < deadline:
