@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, replace
 
 from tests.lab.images import LAB
@@ -39,19 +40,22 @@ class Definition:
         twin = f"-twin{self.twin}" if self.twin else ""
         return f"guest{self.guest_kernel}-{self.vcpus}cpu-{self.nics}nic-{self.memory}m{twin}"
 
-    def mac(self, number: int, nic: int) -> str:
-        """The MAC address of NIC ``nic`` (from 0) of the ``number``-th domain."""
-        return f"52:54:00:aa:{number:02x}:{nic:02x}"
+    @property
+    def number(self) -> int:
+        """From 10 to 209, and the same in every run, since a saved domain keeps its addresses."""
+        return zlib.crc32(self.name.encode()) % 200 + 10
 
-    def address(self, number: int, nic: int) -> str:
+    def mac(self, nic: int) -> str:
+        """The MAC address of NIC ``nic`` (from 0)."""
+        return f"52:54:00:aa:{self.number:02x}:{nic:02x}"
+
+    def address(self, nic: int) -> str:
         """The IPv4 address of that NIC, on the bridge of the same number."""
-        return _bridge_address(nic).rpartition(".")[0] + f".{number + 10}"
+        return _bridge_address(nic).rpartition(".")[0] + f".{self.number}"
 
-    def xml(self, number: int, disk: str, console: str) -> str:
+    def xml(self, disk: str, console: str) -> str:
         """The XML for ``virsh define``; ``disk`` and ``console`` are paths in the hypervisor."""
-        addresses = "".join(
-            f" ip={self.address(number, nic)}:::255.255.255.0::eth{nic}:off" for nic in range(self.nics)
-        )
+        addresses = "".join(f" ip={self.address(nic)}:::255.255.255.0::eth{nic}:off" for nic in range(self.nics))
         boot = f"{LAB}/{self.guest_kernel}"
         return f"""\
 <domain type='kvm'>
@@ -74,7 +78,7 @@ class Definition:
       <source file='{disk}'/>
       <target dev='vda' bus='virtio'/>
     </disk>
-{"".join(self.interface(number, nic) for nic in range(self.nics))}\
+{"".join(self.interface(nic) for nic in range(self.nics))}\
     <channel type='unix'><target type='virtio' name='org.qemu.guest_agent.0'/></channel>
     <serial type='file'><source path='{console}'/></serial>
     <controller type='usb' model='none'/>
@@ -83,15 +87,15 @@ class Definition:
 </domain>
 """
 
-    def interface(self, number: int, nic: int) -> str:
+    def interface(self, nic: int) -> str:
         """The XML of one NIC alone, as ``virsh detach-device`` and ``attach-device`` take it."""
         queues = f" queues='{self.queues}'" if self.queues > 1 else ""
         event_idx = "on" if self.event_idx else "off"
         return f"""\
     <interface type='bridge'>
-      <mac address='{self.mac(number, nic)}'/>
+      <mac address='{self.mac(nic)}'/>
       <source bridge='br{nic}'/>
-      <target dev='tap{number}n{nic}'/>
+      <target dev='tap{self.number}n{nic}'/>
       <model type='virtio'/>
       <driver name='{"vhost" if self.vhost else "qemu"}' event_idx='{event_idx}'{queues}/>
     </interface>

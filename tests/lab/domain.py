@@ -5,14 +5,16 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.lab.definition import Definition
 from tests.lab.faults import LabFaultError, Ledger, Pulse, hangs
 from tests.lab.hypervisor import Hypervisor
-from tests.lab.images import LAB
+from tests.lab.images import LAB, STATES
 from tests.lab.ssh import COMMAND_SECONDS, Door, Shell, UnansweredError, UnreachableError
+from tests.vm import cache
 from tests.vm.completed import Completed
 
 BOOT_SECONDS = 420.0
@@ -48,11 +50,10 @@ class Guest:
 
 @dataclass(slots=True)
 class Domain:
-    """A domain of ``hypervisor``, the ``number``-th defined there, as ``definition`` says it is now."""
+    """A domain of ``hypervisor``, as ``definition`` says it is now."""
 
     hypervisor: Hypervisor
     definition: Definition
-    number: int
     ledger: Ledger
     guest: Guest = field(init=False)
 
@@ -64,7 +65,7 @@ class Domain:
     @property
     def address(self) -> str:
         """The guest's address on the first bridge."""
-        return self.definition.address(self.number, 0)
+        return self.definition.address(0)
 
     def run(self, command: str, timeout: float = COMMAND_SECONDS) -> Completed:
         """Shell text run beside the domain, in its hypervisor."""
@@ -74,21 +75,29 @@ class Domain:
         """What ``virsh COMMAND THIS-DOMAIN WORDS`` prints."""
         return self.hypervisor.virsh(command, self.name, *words)
 
-    def start(self, prepare: Callable[[Domain], None]) -> None:
-        """Running and logged into: restored from its saved state, which is made the first time by booting it once.
+    def start(self, prepare: Callable[[Domain], None] | None) -> None:
+        """Running and logged into: restored from a saved state, which is made by booting it where there is none.
 
-        ``prepare`` is done in the guest before it is saved. LabFaultError where it dies, hangs or cannot be reached.
+        What was booted in an earlier run is used again. ``prepare`` is done once and saved for this run.
+        LabFaultError where the domain dies, hangs or cannot be reached.
         """
-        if self.run(f"test -e {self._file('saved')}").returncode:
-            with self.ledger.timed(f"{self._where}: first boot to login"):
-                self._boot()
-            prepare(self)
-            with self.ledger.timed(f"{self._where}: saved"):
-                self._save()
-        with self.ledger.timed(f"{self._where}: restore to login"):
-            self._restore()
-        self.definition = self.definition.booted()
+        usual = self.definition.booted()
+        kept = f"{STATES}/{usual.name}-{cache.key(usual.xml('disk', 'console'))}"
+        ours = self._file("prepared") if prepare else kept
+        if not self._has(ours):
+            self._make(kept, ours, prepare)
+        self._restore(ours)
+        self.definition = usual
         self.ledger.boots += 1
+
+    def _make(self, kept: str, ours: str, prepare: Callable[[Domain], None] | None) -> None:
+        if not self._has(kept):
+            self._boot()
+            self._save(kept)
+        if prepare is not None:
+            self._restore(kept)
+            prepare(self)
+            self._save(ours)
 
     def exchange_nics(self, wanted: Definition) -> None:
         """Take each NIC out of the running domain and put it back as ``wanted`` has it, with the same MAC.
@@ -97,9 +106,9 @@ class Domain:
         """
         assert wanted.booted() == self.definition.booted(), "only event_idx, queues and vhost can be exchanged"
         for nic in range(wanted.nics):
-            old, new = (self.definition.interface(self.number, nic), wanted.interface(self.number, nic))
+            old, new = (self.definition.interface(nic), wanted.interface(nic))
             device = f"{LAB}/{self.name}.nic"
-            mac = wanted.mac(self.number, nic)
+            mac = wanted.mac(nic)
             steps = (
                 f"printf %s {shlex.quote(old)} > {device}",
                 f"virsh --quiet detach-device {self.name} {device} --live --config",
@@ -137,7 +146,7 @@ class Domain:
 
     def examine(self) -> None:
         """LabFaultError where the domain is gone, panicked, hangs, or answers nothing any more."""
-        self.hypervisor.alive()
+        self.hypervisor.examine()
         earlier = self.pulse()
         time.sleep(POLL_SECONDS)
         if hangs(earlier, later := self.pulse()):
@@ -154,9 +163,12 @@ class Domain:
     def _file(self, kind: str) -> str:
         return f"{LAB}/{self.name}.{kind}"
 
+    def _has(self, state: str) -> bool:
+        return self.run(f"test -e {state}.saved").returncode == 0
+
     def _boot(self) -> None:
         disk, console = self._file("qcow2"), self._file("console")
-        xml = shlex.quote(self.definition.booted().xml(self.number, disk, console))
+        xml = shlex.quote(self.definition.booted().xml(disk, console))
         steps = (
             f"rm -f {disk} {console}",
             f"qemu-img create -q -f qcow2 -F raw -b /dev/vdb {disk}",
@@ -164,9 +176,10 @@ class Domain:
             f"virsh --quiet define {self._file('xml')}",
             f"virsh --quiet start {self.name}",
         )
-        self.run(" && ".join(steps)).checked()
-        self._await_prompt(time.monotonic() + BOOT_SECONDS)
-        self._enter()
+        with self.ledger.timed(f"{self._where}: first boot to login"):
+            self.run(" && ".join(steps)).checked()
+            self._await_prompt(time.monotonic() + BOOT_SECONDS)
+            self._enter()
 
     def _await_prompt(self, deadline: float) -> None:
         """Wait for the console's login prompt, which is last in a boot; a domain that hangs is not waited for."""
@@ -181,19 +194,39 @@ class Domain:
             elif now.at - steady.at > HANG_SECONDS and hangs(steady, now):
                 raise LabFaultError(f"{self._where}: hangs in its boot, {steady} then {now}\n{self.console()}")
 
-    def _save(self) -> None:
+    def _save(self, state: str) -> None:
+        """Leave STATE.saved, STATE.disk and STATE.xml; the first is there only when all are whole."""
         self.guest.shell.close()
         steps = (
-            f"virsh --quiet save {self.name} {self._file('saving')}",
-            f"cp --reflink=auto {self._file('qcow2')} {self._file('kept')}",
-            f"mv {self._file('saving')} {self._file('saved')}",
+            f"virsh --quiet dumpxml --inactive {self.name} > {state}.xml",
+            f"virsh --quiet save {self.name} {state}.saving",
+            f"cp {self._file('qcow2')} {state}.disk",
+            "sync",
+            f"mv {state}.saving {state}.saved",
+            "sync",
         )
-        self.run(" && ".join(steps)).checked()
+        with self.ledger.timed(f"{self._where}: saved"):
+            self.run(" && ".join(steps)).checked()
 
-    def _restore(self) -> None:
-        copy = f"cp --reflink=auto {self._file('kept')} {self._file('qcow2')}"
-        self.run(f"{copy} && virsh --quiet restore {self._file('saved')}").checked()
-        self._enter()
+    def _restore(self, state: str) -> None:
+        steps = (
+            f"cp {state}.disk {self._file('qcow2')}",
+            f"virsh --quiet define {state}.xml",
+            f"virsh --quiet restore {state}.saved",
+        )
+        try:
+            with self.ledger.timed(f"{self._where}: restore to login"):
+                self._or_fault(" && ".join(steps))
+                self._enter()
+        except LabFaultError:
+            with suppress(LabFaultError, UnansweredError):
+                self.run(f"rm -f {state}.saved")  # it may have been saved when it was broken already
+            raise
+
+    def _or_fault(self, command: str) -> None:
+        done = self.run(command)
+        if done.returncode:
+            raise LabFaultError(f"{self._where}: {done.stderr.strip()}")
 
     def _enter(self) -> None:
         way = ("-o", f"ProxyCommand={self.hypervisor.shell.through(self.address)}")

@@ -9,16 +9,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.lab import states
 from tests.lab.faults import LabFaultError
-from tests.lab.images import Images
+from tests.lab.images import STATES, Images
 from tests.lab.ssh import COMMAND_SECONDS, Door, Shell, UnansweredError, UnreachableError
 from tests.vm.completed import Completed
 from tests.vm.emulator import Emulator, emulator
 from tests.vm.process import Child, last_lines, start
 
 BOOT_SECONDS = 240.0
+ANSWER_SECONDS = 90.0
 MEMORY = 4096
 KERNEL_LINE = "root=/dev/vda rw console=ttyS0 panic=-1 mitigations=off nokaslr net.ifnames=0 apparmor=0"
+BARE = ("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none")
 DEAD = ("Kernel panic", "Oops:", "soft lockup")
 
 
@@ -42,7 +45,7 @@ class Hypervisor:
         try:
             return self.shell.run(command, timeout)
         except UnansweredError:
-            self.alive()
+            self.examine()
             raise
 
     def put(self, source: Path, directory: str) -> None:
@@ -57,6 +60,14 @@ class Hypervisor:
         """LabFaultError where its emulator ended or its kernel says on the console that it is broken."""
         _alive(self.name, self.child, self.console)
 
+    def examine(self) -> None:
+        """LabFaultError where it is not alive, or answers nothing any more."""
+        self.alive()
+        try:
+            self.shell.run("true", ANSWER_SECONDS)
+        except UnansweredError:
+            raise LabFaultError(f"{self.name}: answers nothing\n{last_lines(self.console)}") from None
+
 
 @contextmanager
 def booted(images: Images, kernel: str, cpus: int, directory: Path) -> Iterator[Hypervisor]:
@@ -65,29 +76,35 @@ def booted(images: Images, kernel: str, cpus: int, directory: Path) -> Iterator[
     LabFaultError where it dies while booting or cannot be logged into.
     """
     name = f"hypervisor-{kernel}-{cpus}"
-    system, console = emulator(), directory / f"{name}.console"
+    system, console, port = emulator(), directory / f"{name}.console", _free_port()
+    door = Door(name, ("-p", str(port), "-o", "HostName=127.0.0.1"), images.keys, directory)
     overlay = _overlay(system, images.hypervisor, directory / f"{name}.qcow2")
-    port = _free_port()
-    words: list[str | Path] = [
-        *(*system.command(), "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
+    machine = [
         # One thread for each emulated CPU; with one thread for all, guests hang in their early boot.
         *("-machine", "pc", "-accel", "tcg,thread=multi,tb-size=1024", "-cpu", "EPYC,svm=on,-rdseed"),
-        *("-smp", str(cpus), "-m", str(MEMORY), "-serial", f"file:{console}"),
-        *("-kernel", images.kernels[kernel].image, "-initrd", images.initramfs[kernel], "-append", KERNEL_LINE),
-        *("-drive", f"file={overlay},if=virtio,format=qcow2,cache=unsafe"),
-        *("-drive", f"file={images.guest},if=virtio,format=raw,readonly=on,cache=unsafe"),
+        *("-smp", str(cpus), "-m", str(MEMORY), "-serial", f"file:{console}", "-append", KERNEL_LINE),
+        *("-kernel", images.kernels[kernel].image, "-initrd", images.initramfs[kernel]),
         *("-netdev", f"user,id=wire,restrict=on,hostfwd=tcp:127.0.0.1:{port}-:22"),
         *("-device", "virtio-net-pci,netdev=wire"),
+        *_drive(overlay, "format=qcow2"),
+        *_drive(images.guest, "format=raw,readonly=on"),
     ]
-    child = start(words, directory, name, system.environment())
-    try:
-        door = Door(name, ("-p", str(port), "-o", "HostName=127.0.0.1"), images.keys, directory)
-        shell = _entered(door, child, console)
-        yield Hypervisor(name, kernel, cpus, child, console, shell, door)
-        shell.close()
-    finally:
-        child.end()
-        overlay.unlink(missing_ok=True)
+    with states.disk(images, kernel) as kept:
+        words = [*system.command(), *BARE, *machine, *(_drive(kept, "format=raw") if kept else ())]
+        child = start(words, directory, name, system.environment())
+        try:
+            shell = _entered(door, child, console)
+            made = Hypervisor(name, kernel, cpus, child, console, shell, door)
+            made.run(f"mkdir -p {STATES} && {{ test ! -e /dev/vdc || mount -t ext4 /dev/vdc {STATES}; }}").checked()
+            yield made
+            shell.close()
+        finally:
+            child.end()
+            overlay.unlink(missing_ok=True)
+
+
+def _drive(file: Path, options: str) -> tuple[str, str]:
+    return ("-drive", f"file={file},if=virtio,cache=unsafe,{options}")
 
 
 def _entered(door: Door, child: Child, console: Path) -> Shell:

@@ -22,8 +22,10 @@ mount -t ext4 /dev/vda /root || exec echo "no root"
 for place in dev proc sys; do mount --move /$place /root/$place; done
 exec switch_root /root /sbin/init
 """
-# Kernels and first roots of the guests, in the hypervisor: LAB/SERIES/kernel and LAB/SERIES/initramfs.
+# In the hypervisor: kernels and first roots of the guests (LAB/SERIES/kernel and /initramfs), files of the running
+# domains, and below STATES what is kept of saved domains from one run to the next.
 LAB = Path("/var/lib/lab")
+STATES = LAB / "states"
 
 
 class ImageError(Exception):

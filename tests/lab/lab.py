@@ -65,7 +65,7 @@ class Lab:
         self.stop_domains()
         for booted in list(self.booted.values()):
             try:
-                booted.machine.alive()
+                booted.machine.examine()
             except LabFaultError:
                 self._end(booted.machine)
 
@@ -95,32 +95,31 @@ class Lab:
         return known
 
     def _boot(self, kernel: str, cpus: int) -> _Booted:
-        ending = ExitStack()
-        with self.ledger.timed(f"hypervisor {kernel}, {cpus} CPU: boot to login"):
-            machine = ending.enter_context(hypervisor.booted(self.images, kernel, cpus, self.directory))
-        self.booted[kernel, cpus] = made = _Booted(machine, ending)
-        if self.wheels is not None:
-            with self.ledger.timed(f"{machine.name}: program installed"):
-                wheels.install(self.wheels, machine.shell)
+        with ExitStack() as undo:
+            with self.ledger.timed(f"hypervisor {kernel}, {cpus} CPU: boot to login"):
+                machine = undo.enter_context(hypervisor.booted(self.images, kernel, cpus, self.directory))
+            if self.wheels is not None:
+                with self.ledger.timed(f"{machine.name}: program installed"):
+                    wheels.install(self.wheels, machine.shell)
+            self.booted[kernel, cpus] = made = _Booted(machine, undo.pop_all())
         return made
 
     def _start(self, definition: Definition, kernel: str, cpus: int) -> Domain:
         booted = self._booted(kernel, cpus)
         plain = definition.booted()
         if plain not in booted.domains:
-            booted.domains[plain] = Domain(booted.machine, plain, len(booted.domains), self.ledger)
+            booted.domains[plain] = Domain(booted.machine, plain, self.ledger)
         domain = booted.domains[plain]
         self.running.append(domain)
-        domain.start(self._prepare)
+        domain.start(self._prepare if self.wheels else None)
         if definition != plain:
             with self.ledger.timed(f"{domain.name}: NICs exchanged"):
                 domain.exchange_nics(definition)
         return domain
 
     def _prepare(self, domain: Domain) -> None:
-        if self.wheels is not None:
-            with self.ledger.timed(f"{domain.name}: program installed"):
-                wheels.carry(domain.hypervisor.shell, domain.guest.shell)
+        with self.ledger.timed(f"{domain.name}: program installed"):
+            wheels.carry(domain.hypervisor.shell, domain.guest.shell)
 
     def _end(self, machine: Hypervisor) -> None:
         booted = self.booted.pop((machine.kernel, machine.cpus), None)

@@ -10,7 +10,7 @@ from tests.lab.definition import Definition
 
 
 def _tree(definition: Definition) -> ET.Element:
-    return ET.fromstring(definition.xml(3, "/d", "/c"))  # noqa: S314 - our own text
+    return ET.fromstring(definition.xml("/d", "/c"))  # noqa: S314 - our own text
 
 
 def test_a_nic_is_what_was_asked() -> None:
@@ -27,13 +27,15 @@ def test_one_queue_is_libvirts_default_and_not_written() -> None:
 
 
 def test_every_nic_has_its_bridge_its_mac_and_its_address() -> None:
-    tree = _tree(Definition(nics=2))
+    definition = Definition(nics=2)
+    tree = _tree(definition)
     nics = tree.findall("devices/interface")
     assert [nic.find("source").attrib for nic in nics] == [{"bridge": "br0"}, {"bridge": "br1"}]  # type: ignore[union-attr]
     assert len({nic.find("mac").attrib["address"] for nic in nics}) == 2  # type: ignore[union-attr]
     line = tree.findtext("os/cmdline")
     assert line is not None
-    assert "ip=192.0.2.13:::255.255.255.0::eth0:off ip=198.51.100.13:::255.255.255.0::eth1:off" in line
+    last = definition.number
+    assert f"ip=192.0.2.{last}:::255.255.255.0::eth0:off ip=198.51.100.{last}:::255.255.255.0::eth1:off" in line
 
 
 @pytest.mark.parametrize("other", [Definition(vcpus=1), Definition(memory=512), Definition(twin=1), Definition(nics=2)])
