@@ -44,6 +44,9 @@ from tuneagent.parse.interrupt_source import pci_address, split_source
         ("-   Edge      odd", "-", None, "Edge", "odd"),
         ("mpic 0x1f-edge      eth4", "mpic", "0x1f", "edge", "eth4"),
         ("mpic a5-edge      eth5", "mpic", "a5", "edge", "eth5"),
+        ("ARMCTRL-level  41 Edge      virtio0", "ARMCTRL-level", "41", "Edge", "virtio0"),
+        ("ARMCTRL-level  79  mmc0", "ARMCTRL-level", "79", None, "mmc0"),
+        ("bcm-edge   Level     gpio", "bcm-edge", None, "Level", "gpio"),
     ],
 )  # fmt: skip
 def test_splits(text: str, chip: str, hwirq: str | None, trigger: str | None, actions: str) -> None:

@@ -45,7 +45,8 @@ def split_source(text: str) -> InterruptSource:
     if not words:
         return InterruptSource(None, None, None, ())
     glued = _CHIP_TRIGGER.fullmatch(words[0])
-    if glued and not (len(words) > 1 and _DASH_TRIGGER.fullmatch(words[1])):
+    # A chip may be called ``ARMCTRL-level``: then number and trigger follow.
+    if glued and (len(words) == 1 or _marker(words, 1) is None):
         return InterruptSource(glued["chip"], None, glued["trigger"], _actions(text, 1))
     # A wide gap ends the chip's name, so a marker can stand no further than just behind it.
     for index in range(1, min(len(_WIDE.split(text, 1)[0].split()) + 1, len(words))):
