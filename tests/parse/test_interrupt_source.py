@@ -47,6 +47,13 @@ from tuneagent.parse.interrupt_source import pci_address, split_source
         ("ARMCTRL-level  41 Edge      virtio0", "ARMCTRL-level", "41", "Edge", "virtio0"),
         ("ARMCTRL-level  79  mmc0", "ARMCTRL-level", "79", None, "mmc0"),
         ("bcm-edge   Level     gpio", "bcm-edge", None, "Level", "gpio"),
+        ("xen-pirq-msi-x     eth0-q0", "xen-pirq", None, "msi-x", "eth0-q0"),
+        ("xen-pirq-msi       ahci", "xen-pirq", None, "msi", "ahci"),
+        ("xen-pirq-pcifront-msi-x  nvme0q2", "xen-pirq", None, "pcifront-msi-x", "nvme0q2"),
+        ("xen-pirq-ioapic-level  uhci_hcd:usb3", "xen-pirq", None, "ioapic-level", "uhci_hcd:usb3"),
+        ("MPIC 1      16 Level     serial", "MPIC 1", "16", "Level", "serial"),
+        ("MPIC 2      47-edge      eth7", "MPIC 2", "47", "edge", "eth7"),
+        ("MIPS 7  3-0050", "MIPS", "7", None, "3-0050"),
     ],
 )  # fmt: skip
 def test_splits(text: str, chip: str, hwirq: str | None, trigger: str | None, actions: str) -> None:

@@ -16,8 +16,10 @@ _NUMBER_TRIGGER = re.compile(r"(?P<hwirq>0x[0-9a-fA-F]+|[0-9a-fA-F]+)-(?P<trigge
 _DASH_TRIGGER = re.compile(r"-(?P<trigger>[A-Za-z][\w-]*)")
 _CHIP_TRIGGER = re.compile(
     r"(?P<chip>.*[^-])-(?P<trigger>edge|level|fasteoi|fasteoi-ack|edge_eoi|simple|percpu|percpu_devid|none|noprobe|nmi"
-    r"|event|lateeoi|virq|ipi|pirq|ioapic-edge|ioapic-level|XT-PIC)"
+    r"|event|lateeoi|virq|ipi|pirq|XT-PIC)"
 )
+_XEN_PIRQ = re.compile(r"(?P<chip>xen-pirq)-(?P<trigger>(?:pcifront-)?msi(?:-x)?|ioapic-(?:edge|level))")
+"""drivers/xen/events/events_base.c and arch/x86/pci/xen.c name the flow handler, and with two words."""
 _TRIGGER_WORDS = frozenset({"edge", "level", "fasteoi", "event", "none", "percpu"})
 _WIDE = re.compile(r"\s{2,}|\t")
 _COMMA = re.compile(r",\s+")
@@ -44,14 +46,15 @@ def split_source(text: str) -> InterruptSource:
     words = text.split()
     if not words:
         return InterruptSource(None, None, None, ())
-    glued = _CHIP_TRIGGER.fullmatch(words[0])
+    glued = _XEN_PIRQ.fullmatch(words[0]) or _CHIP_TRIGGER.fullmatch(words[0])
     # A chip may be called ``ARMCTRL-level``: then number and trigger follow.
     if glued and (len(words) == 1 or _marker(words, 1) is None):
         return InterruptSource(glued["chip"], None, glued["trigger"], _actions(text, 1))
     # A wide gap ends the chip's name, so a marker can stand no further than just behind it.
-    for index in range(1, min(len(_WIDE.split(text, 1)[0].split()) + 1, len(words))):
+    last = len(_WIDE.split(text, 1)[0].split())
+    for index in range(1, min(last + 1, len(words))):
         marked = _marker(words, index)
-        if marked is not None:
+        if marked is not None and not (index < last and _numbers_the_chip(words, index)):
             hwirq, trigger, used = marked
             return InterruptSource(" ".join(words[:index]), hwirq, trigger, _actions(text, index + used))
     return _unmarked(text, words)
@@ -68,6 +71,16 @@ def _marker(words: list[str], index: int) -> tuple[str | None, str | None, int] 
         return (word, None, 1) if trigger is None else (word, trigger[0], 1 + trigger[1])
     trigger = _trigger(words, index)
     return None if trigger is None else (None, *trigger)
+
+
+def _numbers_the_chip(words: list[str], index: int) -> bool:
+    """``MPIC 1      16 Level``: of two numbers the one with the trigger is the hardware's, the other the chip's."""
+    follows = words[index + 1] if index + 1 < len(words) else ""
+    if not _NUMBER.fullmatch(words[index]):
+        return False
+    if _NUMBER.fullmatch(follows):
+        return _trigger(words, index + 2) is not None
+    return bool(follows[:1].isdigit() and _NUMBER_TRIGGER.fullmatch(follows))
 
 
 def _trigger(words: list[str], index: int) -> tuple[str, int] | None:
