@@ -50,6 +50,12 @@ def test_a_row_may_hold_text_only() -> None:
     assert (fiq.counts, fiq.total, fiq.description) == ((), None, "usb_fiq")
 
 
+def test_a_row_of_text_may_begin_with_a_digit() -> None:
+    table = parse(f"{HEAD}FIQ:              3f00b880.fiq\n 31: 4 5 {MSI}\n")
+    assert (table.rows[0].description, table.rows[0].total) == ("3f00b880.fiq", None)
+    assert table.rows[1].counts == (4, 5)
+
+
 def test_a_chip_that_begins_with_digits_is_no_count() -> None:
     key = row(" 22:          4          6  9030000.pl061   3 Edge      GPIO Key Poweroff")
     assert (key.counts, key.chip, key.actions) == ((4, 6), "9030000.pl061", ("GPIO Key Poweroff",))
@@ -135,6 +141,9 @@ def test_nothing_is_empty(text: str) -> None:
         (f"{HEAD}LOC: 4 5 6 Local\n", 2),
         (f"{HEAD}LOC: 4 5x Local\n", 2),
         (f"{HEAD}LOC: 4 -5x Local\n", 2),
+        (f"{HEAD}LOC: 4x Local\n", 2),
+        (f"{HEAD}LOC: +4\n", 2),
+        (f"{HEAD}LOC: 4b.2 5 Local\n", 2),
         (f"{HEAD}99999999999: 4 5 {MSI}\n", 2),
         (f"{HEAD} 31: 4 {MSI}\n", 2),
         (f"{HEAD} 30: 1 2 {MSI}\n 31:  ", 3),

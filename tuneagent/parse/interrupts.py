@@ -13,6 +13,7 @@ from tuneagent.parse.lines import U64_MAX, empty, natural, require_printable, sh
 __all__ = ["parse", "pci_address"]
 
 _CPU = re.compile(r"CPU([0-9]{1,5})")
+_BROKEN_COUNT = re.compile(r"[+-]?[0-9_]+[^\W\d]?")
 _IRQ_DIGITS = 10
 _TOTALS = frozenset({"ERR", "Err", "MIS", "BAD"})
 """Rows that the architectures print with one number whatever the number of CPUs."""
@@ -125,13 +126,21 @@ def _odd_row(line: str, label: str, rest: str, width: int, number: int, *, last:
     cut = bare and last and label not in _TOTALS
     if _irq(label, number) is not None or cut or not words:
         raise ParseError(f"{len(counts)} counts for {width} CPUs", number)
-    if not bare and words[numbers][0] in "+-0123456789":
+    if not bare and _is_broken_count(words, numbers):
         raise ParseError(f"{shown(words[numbers])} is not a count", number)
     description = " ".join(words[numbers:])
     require_printable(description, number)
     return InterruptRow(
         label, None, (), sum(counts) if counts else None, None, None, None, (), description or None, line
     )
+
+
+def _is_broken_count(words: list[str], index: int) -> bool:
+    """Behind or among counts whatever begins as one; a row of text only may begin so: ``3f00b880.fiq``."""
+    word = words[index]
+    if word[0] not in "+-0123456789":
+        return False
+    return index > 0 or _BROKEN_COUNT.fullmatch(word) is not None or any(map(_is_number, words))
 
 
 def _is_number(word: str) -> bool:
