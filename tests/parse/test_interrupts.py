@@ -148,6 +148,7 @@ def test_nothing_is_empty(text: str) -> None:
         (f"{HEAD} 31: 4 {MSI}\n", 2),
         (f"{HEAD} 30: 1 2 {MSI}\n 31:  ", 3),
         (f"{HEAD} 30: 1 2 {MSI}\n 31:    4", 3),
+        (f"{HEAD} 30: 1 2 {MSI}\n 31:    4   5", 3),
         (f"{HEAD} 30: 1 2 {MSI}\n 31:    4\n", 3),
         (f"{HEAD} 30: 1 2 {MSI}\nLOC:    4", 3),
         (f"{HEAD}LOC:\n", 2),
@@ -157,6 +158,11 @@ def test_a_fault_is_named_with_its_line(text: str, line: int) -> None:
     with pytest.raises(ParseError) as caught:
         parse(text)
     assert (caught.value.line, caught.value.reason) == (line, Reason.MALFORMED)
+
+
+@pytest.mark.parametrize("end", ["4 5 ", "4 5\n", "4 5 None"])
+def test_a_last_count_that_something_follows_is_whole(end: str) -> None:
+    assert parse(f"{HEAD} 31: {end}").rows[0].counts == (4, 5)
 
 
 def test_a_total_without_newline_at_the_end_is_complete() -> None:

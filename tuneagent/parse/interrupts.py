@@ -75,6 +75,9 @@ def _row(line: str, number: int, width: int, sources: _Sources, *, last: bool) -
         return _odd_row(line, label, rest, width, number, last=last)
     description = words[width].rstrip() if len(words) > width else ""
     _check(rest, description, counts, number)
+    if last and not description and rest[-1:].isdigit() and _irq(label, number) is not None:
+        # Every interrupt has a chip, if only "None", and the file ends in a newline: digits may be missing.
+        raise ParseError("cut off at the end", number)
     return _full_row(line, label, counts, description, number, sources)
 
 
