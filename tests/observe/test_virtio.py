@@ -25,6 +25,36 @@ def test_a_nic_on_mmio(tmp_path: Path) -> None:
     assert look(guest(tmp_path, wiring=Wiring.MMIO, queues=1)).virtio == (expected,)
 
 
+def at_parent(root: Path, parent: str) -> Transport:
+    device = f"sys/devices/platform/{parent}/virtio7"
+    put(root, f"/{device}/device", "0x0001\n")
+    put(root, f"/{device}/features", "01\n")
+    (root / "sys/bus/virtio/devices/virtio7").symlink_to(f"../../../../{device}")
+    return (look(root).virtio or ())[1].transport
+
+
+@pytest.mark.parametrize(
+    ("parent", "transport"),
+    [
+        ("LNRO0005:00", Transport.MMIO),
+        ("virtio-mmio.0", Transport.MMIO),
+        ("LNRO0005", Transport.OTHER),
+        ("10000.virtio", Transport.OTHER),
+    ],
+)
+def test_mmio_by_the_name_of_its_parent(tmp_path: Path, parent: str, transport: Transport) -> None:
+    assert at_parent(guest(tmp_path), parent) is transport
+
+
+def test_mmio_by_the_driver_of_its_parent(tmp_path: Path) -> None:
+    guest(tmp_path)
+    put(tmp_path, "/sys/bus/platform/drivers/virtio-mmio/uevent", "")
+    parent = tmp_path / "sys/devices/platform/10000.virtio"
+    parent.mkdir(parents=True)
+    (parent / "driver").symlink_to("../../../bus/platform/drivers/virtio-mmio")
+    assert at_parent(tmp_path, "10000.virtio") is Transport.MMIO
+
+
 def test_a_nic_on_a_channel_of_s390(tmp_path: Path) -> None:
     guest(tmp_path)
     put(tmp_path, "/sys/devices/css0/0.0.0001/0.0.0002/virtio7/device", "0x0001\n")
