@@ -39,10 +39,10 @@ wheel: $(VENV)/.test  ## the wheel, in dist/
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
 
 $(VENV)/.run: pyproject.toml packaging/prepare
-	packaging/prepare run $(VENV)
+	@packaging/prepare run $(VENV)
 
 $(VENV)/.test: pyproject.toml packaging/prepare
-	packaging/prepare test $(VENV)
+	@packaging/prepare test $(VENV)
 
 clean:           ## remove what was built; the virtual environment too
 	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

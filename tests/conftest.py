@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import settings
+
+# A shared machine stalls for seconds; a slow example is no fault, and pytest's own timeout ends one that hangs.
+settings.register_profile("tuneagent", deadline=None)
+settings.load_profile("tuneagent")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

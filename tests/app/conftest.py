@@ -53,5 +53,5 @@ def snapshot_file(trees: Trees, tmp_path_factory: pytest.TempPathFactory) -> Pat
     file = tmp_path_factory.mktemp("snapshot") / "snapshot.json"
     before, after = trees("warning")
     done = run("snapshot", "--sysroot", before, "--sysroot", after, "-o", file)
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.out) == (0, "")
     return file

@@ -89,11 +89,38 @@ def test_one_interface_alone_can_be_judged(trees: Trees) -> None:
 
 
 def test_a_tree_of_nothing_is_told_as_unknown(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
     done = run("advise", "--sysroot", tmp_path, "--json")
 
     report = json.loads(done.out)
     assert (done.code, report["state"], report["nics"]) == (0, "unknown", [])
     assert {"interrupts", "nics", "virtio"} <= {one["what"] for one in report["missing"]}
+
+
+def test_a_directory_that_holds_trees_is_refused_with_their_names(tmp_path: Path) -> None:
+    for moment in ("t0", "t1"):
+        (tmp_path / moment / "proc").mkdir(parents=True)
+
+    done = run("advise", "--sysroot", tmp_path)
+
+    assert (done.code, done.out) == (2, "")
+    assert f"--sysroot {tmp_path}/t0 --sysroot {tmp_path}/t1" in done.err
+
+
+def test_an_interval_without_a_second_sample_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+
+    assert run("advise", "--once", "--interval", "3").code == 2
+    assert run("advise", "--sysroot", tmp_path, "--interval", "3").code == 2
+
+
+def test_a_policy_that_is_asked_for_and_has_nothing_to_do_says_why(trees: Trees) -> None:
+    tree, _ = trees("well")
+
+    done = run("advise", "--sysroot", tree, "--policy", "xps-by-queue")
+
+    assert "Asked for, with nothing to do here" in done.out
+    assert "already so" in done.out
 
 
 @pytest.mark.parametrize("kind", ["absent", "file"])

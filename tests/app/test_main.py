@@ -148,7 +148,7 @@ def test_closed_streams_are_no_traceback() -> None:
 
 def test_an_encoding_without_the_characters_stops_no_report(tmp_path: Path) -> None:
     tree = tmp_path / "b\u65e5r"
-    tree.mkdir()
+    (tree / "proc").mkdir(parents=True)
 
     done = process("advise", "--sysroot", tree, env=environment(PYTHONIOENCODING="latin-1", PYTHONUTF8="1"))
 

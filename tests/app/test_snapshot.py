@@ -214,7 +214,9 @@ def test_an_output_that_others_could_read_is_closed(tmp_path: Path) -> None:
     file.touch()
     os.chmod(file, 0o644)  # noqa: PTH101 - the mode is the point
 
-    run("snapshot", "--sysroot", tmp_path, "-o", file)
+    (tmp_path / "proc").mkdir()
+    assert run("snapshot", "--sysroot", tmp_path, "-o", file).code == 2
+    assert run("snapshot", "--sysroot", tmp_path, "-o", file, "--force").code == 0
 
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 

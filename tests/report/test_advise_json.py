@@ -106,6 +106,7 @@ def guests(root: Path) -> list[list[str]]:
 
 def test_every_key_of_advise_is_documented_and_every_documented_key_is_there(tmp_path: Path) -> None:
     made = [run("advise", "--json", *pair) for pair in guests(tmp_path)]
+    (tmp_path / "proc").mkdir()
     made += [run("advise", "--json", "--sysroot", tmp_path), run("advise", "--json", "--interval", "0.2")]
     values = [json.loads(done.out) for done in made]
     values.append(json.loads(json.dumps(to_json(reports.everything()))))
@@ -116,6 +117,7 @@ def test_every_key_of_advise_is_documented_and_every_documented_key_is_there(tmp
 
 
 def test_every_key_of_doctor_is_documented_and_every_documented_key_is_there(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
     value = json.loads(run("doctor", "--json", "--sysroot", tmp_path).out)
 
     seen = assert_documented("tuneagent.doctor/1", walk(value))

@@ -98,9 +98,9 @@ def test_advice_has_every_change_its_disruption_and_the_lines_to_paste() -> None
     assert "echo 0-3 > /proc/irq/31/smp_affinity_list" in lines
     assert any(line.startswith("Disrupts: none") for line in lines)
     assert "Expect: transactions_per_sec up 63 to 83 % (measured)" in lines
-    assert "Give back if: latency_p99 worse by more than 10 %" in lines
+    assert "Undo if: latency_p99 worse by more than 10 %" in lines
     assert "Note: IRQ 30 is left alone" in lines
-    assert "By itself: tuneagent apply pin-queue-interrupts:eth0" in lines
+    assert "Or: tuneagent apply pin-queue-interrupts:eth0" in lines
 
 
 def test_an_old_value_that_could_not_be_read_is_unknown_and_its_undo_is_said_to_lack() -> None:
@@ -234,5 +234,5 @@ def test_no_text_of_the_doctor_can_steer_a_terminal(pool: list[str]) -> None:
 def test_a_report_with_something_in_every_part_has_every_part_once(verbose: bool) -> None:  # noqa: FBT001 - pytest's way
     lines = text(reports.everything(), verbose=verbose).splitlines()
 
-    for heading in ("Looked at and well", "Not judged", "Not seen, and therefore unknown"):
+    for heading in ("Looked for and not found", "Not judged", "Not seen, and therefore unknown"):
         assert lines.count(heading) == 1

@@ -1,15 +1,30 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from tests import make
+from tuneagent.model.counters import CpuTimes, Interrupts, Protocols, Softirqs, Softnet
 from tuneagent.model.missing import Missing, Reason
+from tuneagent.model.snapshot import Snapshot
 from tuneagent.report import doctor_report, plain
 from tuneagent.report.doctor_report import Installation
 
 ROOT = Installation("1.2.3", "3.11.2", 0, 10, "/usr/share/policies")
+
+
+def whole(**changes: Any) -> Snapshot:
+    """A machine of which every part was seen."""
+    parts: dict[str, Any] = {
+        "interrupts": Interrupts((), ()),
+        "softnet": Softnet((), 13),
+        "softirqs": Softirqs((), {}),
+        "cpu_times": CpuTimes(()),
+        "protocols": Protocols({}),
+    }
+    return make.snapshot(**(parts | changes))
 
 
 def missing(what: str) -> Missing:
@@ -17,7 +32,7 @@ def missing(what: str) -> Missing:
 
 
 def test_everything_is_seen_where_nothing_is_missing() -> None:
-    assert all(one.seen and one.missing == () for one in doctor_report.capabilities(make.snapshot()))
+    assert all(one.state == "yes" and one.missing == () for one in doctor_report.capabilities(whole()))
 
 
 @pytest.mark.parametrize(
@@ -41,13 +56,13 @@ def test_everything_is_seen_where_nothing_is_missing() -> None:
     ],
 )
 def test_a_missing_part_takes_from_one_capability(what: str, name: str) -> None:
-    seen = doctor_report.capabilities(make.snapshot(missing=(missing(what),)))
+    seen = doctor_report.capabilities(whole(missing=(missing(what),)))
 
-    assert [one.name for one in seen if not one.seen] == [name]
+    assert [one.name for one in seen if one.state != "yes"] == [name]
 
 
 def test_the_text_says_who_ran_it_and_what_is_not_seen() -> None:
-    snapshot = make.snapshot(missing=(missing("softnet"),))
+    snapshot = whole(missing=(missing("softnet"),))
     seen = doctor_report.capabilities(snapshot)
 
     text = plain.write(doctor_report.document(ROOT, snapshot, seen))
@@ -60,12 +75,13 @@ def test_the_text_says_who_ran_it_and_what_is_not_seen() -> None:
 
 
 def test_the_json_says_the_same() -> None:
-    snapshot = make.snapshot(identity=None, missing=(missing("softnet"),))
+    snapshot = whole(identity=None, missing=(missing("softnet"),))
     seen = doctor_report.capabilities(snapshot)
 
     value = json.loads(json.dumps(doctor_report.to_json(ROOT, snapshot, seen)))
 
     assert (value["schema"], value["identity"]) == ("tuneagent.doctor/1", None)
     assert value["installation"]["user_id"] == 0
-    (unseen,) = [one for one in value["capabilities"] if not one["seen"]]
+    (unseen,) = [one for one in value["capabilities"] if one["missing"]]
+    assert unseen["state"] == "in part"
     assert unseen["missing"][0]["reason"] == "absent"

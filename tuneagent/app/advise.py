@@ -24,14 +24,7 @@ if TYPE_CHECKING:
 @options.sysroot
 @options.snapshots
 @click.option("--nic", "names", multiple=True, metavar="NAME", help="Only this interface; may be given again.")
-@click.option(
-    "--policies",
-    "directories",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="More policies beside the shipped ones.",
-)
+@options.policies
 @click.option(
     "--policy",
     "asked",
@@ -73,6 +66,8 @@ def command(
 
     began = time.monotonic()
     stated = ctx.get_parameter_source("interval_s") is click.core.ParameterSource.COMMANDLINE
+    if stated and (once or len(trees) == 1):
+        raise click.UsageError("--interval needs two samples: leave out --once, or give --sysroot twice")
     sampled = inputs.sample(
         trees,
         files,

@@ -14,19 +14,20 @@ from tuneagent.app import exits, options
 
 @click.command()
 @options.sysroot
+@options.snapshots
 @options.as_json
 @options.colour
 @click.option("--strict", is_flag=True, help="Exit 5 when something cannot be seen.")
-def command(*, trees: tuple[Path, ...], as_json: bool, color: str, strict: bool) -> int:
+def command(*, trees: tuple[Path, ...], files: tuple[Path, ...], as_json: bool, color: str, strict: bool) -> int:
     """Say for each thing that advice rests on whether it can be seen here, why not, and what would help."""
     from tuneagent.app import inputs, library, output
     from tuneagent.machine.live import Live
     from tuneagent.observe import snapshot
     from tuneagent.report import doctor_report
 
-    if len(trees) > 1:
-        raise click.UsageError("one tree at a time")
-    sources = inputs.trees_as_sources(trees) or [Live()]
+    if len(trees) + len(files) > 1:
+        raise click.UsageError("one tree or file at a time")
+    sources = inputs.trees_as_sources(trees) or inputs.files_as_sources(files) or [Live()]
     installation = doctor_report.Installation(
         version=__version__,
         python=sys.version.split()[0],
@@ -34,10 +35,10 @@ def command(*, trees: tuple[Path, ...], as_json: bool, color: str, strict: bool)
         policies=len(library.policies()),
         policy_directory=str(library.shipped()),
     )
-    seen = snapshot(sources[0])
+    seen = snapshot(sources[-1])
     capabilities = doctor_report.capabilities(seen)
     if as_json:
         output.emit_json(doctor_report.to_json(installation, seen, capabilities))
     else:
         output.emit(doctor_report.document(installation, seen, capabilities), color)
-    return exits.PARTIAL if strict and not all(one.seen for one in capabilities) else exits.DONE
+    return exits.PARTIAL if strict and any(one.missing for one in capabilities) else exits.DONE

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from importlib import resources
+from pathlib import Path
 
 import click
 
-from tuneagent.app import exits
+from tuneagent.app import exits, options
 
 
 @click.command()
 @click.argument("name", required=False)
-def command(*, name: str | None) -> int:
+@options.policies
+def command(*, name: str | None, directories: tuple[Path, ...]) -> int:
     """Print the page of a rule or a policy; `json` for the keys of --json; without a name, list all pages."""
     from tuneagent.app import library
     from tuneagent.app.library import RULE_NAMES
     from tuneagent.report.policy_text import page
 
-    policies = {policy.name: policy for policy in library.policies()}
+    policies = {policy.name: policy for policy in library.policies(directories)}
     if name is None:
-        click.echo("rules:\n  " + "\n  ".join(sorted(RULE_NAMES)))
-        click.echo("policies:\n  " + "\n  ".join(sorted(policies)))
-        click.echo("formats:\n  json")
+        rows = [(rule, _first_sentence(_page(rule))) for rule in sorted(RULE_NAMES)]
+        rows += [(policy.name, policy.title) for policy in policies.values()]
+        rows.append(("json", "the keys of --json"))
+        click.echo("\n".join(f"{title:30} {text}" for title, text in rows))
     elif name in RULE_NAMES:
-        click.echo(resources.files("tuneagent.diagnose").joinpath("pages", f"{name}.md").read_text("utf-8"), nl=False)
+        click.echo(_page(name), nl=False)
     elif name == "json":
         click.echo(resources.files("tuneagent.report").joinpath("json.md").read_text("utf-8"), nl=False)
     elif name in policies:
@@ -33,9 +36,19 @@ def command(*, name: str | None) -> int:
     return exits.DONE
 
 
+def _page(rule: str) -> str:
+    return resources.files("tuneagent.diagnose").joinpath("pages", f"{rule}.md").read_text("utf-8")
+
+
+def _first_sentence(page: str) -> str:
+    """Of the part that says what it means: the first paragraph after the second heading."""
+    paragraph = page.split("\n## ", 1)[-1].split("\n", 1)[-1].strip().split("\n\n", 1)[0]
+    return " ".join(paragraph.split()).split(". ", 1)[0].rstrip(".")
+
+
 def _unknown(name: str, names: list[str]) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(name, names, 3)
+    near = get_close_matches(name, names, 3) or sorted(one for one in names if name in one)[:3]
     hint = f"did you mean {' or '.join(near)}?" if near else "`tuneagent explain` lists all pages"
     return f"no page {name!r}; {hint}"

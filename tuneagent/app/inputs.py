@@ -27,6 +27,7 @@ SNAPSHOT_SCHEMA = "tuneagent.snapshot/1"
 LARGEST_FILE_BYTES = 256 * 1024 * 1024
 """A snapshot of 256 CPUs and 1,000 interrupts takes 3 MB; what is a hundred times that is no snapshot."""
 LONGEST_LINE = 2000
+PARTS_OF_A_TREE = ("proc", "sys", "etc", "run", "captured")
 Wait = Callable[[float], None]
 
 
@@ -71,7 +72,7 @@ def sample(
     if trees and files:
         raise click.UsageError("--sysroot and --snapshot exclude each other")
     if files:
-        return _recorded(_sources_of(files), f"snapshot {' '.join(map(str, files))}", interval_s, stated=stated)
+        return _recorded(files_as_sources(files), f"snapshot {' '.join(map(str, files))}", interval_s, stated=stated)
     if trees:
         return _recorded(trees_as_sources(trees), f"tree {' '.join(map(str, trees))}", interval_s, stated=stated)
     return _live(interval_s, wait, meanwhile, once=once)
@@ -111,10 +112,19 @@ def trees_as_sources(trees: Sequence[Path]) -> list[Source]:
     for tree in trees:
         if not tree.is_dir():
             raise InputError(f"{tree}: not a directory")
+        if not any((tree / name).is_dir() for name in PARTS_OF_A_TREE):
+            raise InputError(f"{tree}: holds no {', '.join(PARTS_OF_A_TREE)}; not a captured tree{_below(tree)}")
     return [Sysroot(str(tree)) for tree in trees]
 
 
-def _sources_of(files: Sequence[Path]) -> list[Source]:
+def _below(tree: Path) -> str:
+    # `snapshot --tree DIR --interval S` makes two trees: DIR itself is then the obvious mistake.
+    below = [one for one in (tree / "t0", tree / "t1") if one.is_dir()]
+    return f"; below it are: {' '.join(f'--sysroot {one}' for one in below)}" if below else ""
+
+
+def files_as_sources(files: Sequence[Path]) -> list[Source]:
+    """A source for each sample of these snapshot files; InputError for what is no snapshot."""
     return [source for file in files for source in _file_sources(file)]
 
 

@@ -53,6 +53,18 @@ def snapshots(function: F) -> F:
     )(function)
 
 
+def policies(function: F) -> F:
+    """--policies DIR, as often as wanted."""
+    return click.option(
+        "--policies",
+        "directories",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="More policies beside the shipped ones.",
+    )(function)
+
+
 def interval(default: float | None, text: str) -> Callable[[F], F]:
     """--interval SECONDS."""
     return click.option("--interval", "interval_s", type=Seconds(), default=default, metavar="SECONDS", help=text)

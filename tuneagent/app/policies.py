@@ -15,15 +15,16 @@ def command() -> None:
 
 
 @command.command("list")
+@options.policies
 @options.as_json
 @options.colour
-def list_(*, as_json: bool, color: str) -> int:
-    """Every shipped policy, one line each."""
+def list_(*, directories: tuple[Path, ...], as_json: bool, color: str) -> int:
+    """Every policy, one line each."""
     from tuneagent.app import library, output
     from tuneagent.report import policy_text
     from tuneagent.report.jsonable import jsonable
 
-    policies = library.policies()
+    policies = library.policies(directories)
     if as_json:
         output.emit_json(jsonable(policies))
     else:
@@ -33,14 +34,15 @@ def list_(*, as_json: bool, color: str) -> int:
 
 @command.command()
 @click.argument("name")
+@options.policies
 @options.as_json
-def show(*, name: str, as_json: bool) -> int:
+def show(*, name: str, directories: tuple[Path, ...], as_json: bool) -> int:
     """One policy in full."""
     from tuneagent.app import library, output
     from tuneagent.report import policy_text
     from tuneagent.report.jsonable import jsonable
 
-    policies = {policy.name: policy for policy in library.policies()}
+    policies = {policy.name: policy for policy in library.policies(directories)}
     if name not in policies:
         raise click.UsageError(f"no policy {name!r}; there are: {', '.join(sorted(policies))}")
     if as_json:

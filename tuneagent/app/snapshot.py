@@ -21,9 +21,16 @@ if TYPE_CHECKING:
 @options.sysroot
 @click.option("-o", "--output", "file", type=click.Path(path_type=Path), metavar="FILE", help="Write here, mode 0600.")
 @click.option("--tree", type=click.Path(path_type=Path), metavar="DIR", help="Write proc/, sys/, etc/ and captured/.")
+@click.option("--force", is_flag=True, help="Write over FILE if it is there.")
 @click.option("--no-observed", is_flag=True, help="Leave out the parsed values; the sources are enough.")
 def command(
-    *, interval_s: float | None, trees: tuple[Path, ...], file: Path | None, tree: Path | None, no_observed: bool
+    *,
+    interval_s: float | None,
+    trees: tuple[Path, ...],
+    file: Path | None,
+    tree: Path | None,
+    force: bool,
+    no_observed: bool,
 ) -> int:
     """Write what this machine shows, raw: file texts, links, netlink answers, and why a part is missing.
 
@@ -34,10 +41,12 @@ def command(
         raise click.UsageError("--tree and --output exclude each other")
     if trees and interval_s is not None:
         raise click.UsageError("--interval is for this machine; give --sysroot twice for two captured moments")
+    if file is not None and not force and file.exists():
+        raise click.UsageError(f"{file} is there already; --force writes over it")
     recordings, observed = _take(trees, interval_s)
     if tree is not None:
         _write_trees(recordings, tree)
-        return exits.DONE
+        return _said(recordings, tree)
     document: dict[str, Any] = {
         "schema": "tuneagent.snapshot/1",
         "version": __version__,
@@ -46,6 +55,13 @@ def command(
     if not no_observed:
         document["observed"] = observed
     _write(document, file)
+    return _said(recordings, file)
+
+
+def _said(recordings: list[Recording], place: Path | None) -> int:
+    if place is not None:
+        moments = "1 sample, which gives no rates" if len(recordings) == 1 else f"{len(recordings)} samples"
+        click.echo(f"wrote {place}: {moments}", err=True)
     return exits.DONE
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tuneagent.diagnose import sources
-from tuneagent.diagnose.load import busiest_rx_packets_per_sec
+from tuneagent.diagnose.load import busiest_rx_packets_per_sec, needs
 from tuneagent.diagnose.subjects import device_of, no_rates, quiet, virtio_nics
 from tuneagent.diagnose.thresholds import (
     LOAD_PACKETS_PER_SEC_PER_QUEUE,
@@ -34,7 +34,7 @@ def _rated(view: View, nic: Nic, rate: NicRate) -> Judgement:
     if packets is None:
         return Unjudged(NAME, nic.name, f"the packets of {nic.name} were not counted in both samples")
     if packets < MIN_PACKETS_PER_SEC:
-        return quiet(NAME, nic.name, f"{number(packets)} packets/s, needs {number(MIN_PACKETS_PER_SEC)}")
+        return quiet(NAME, nic.name, needs(f"{number(packets)} packets/s"))
     if ratio is None:
         return Unjudged(NAME, nic.name, f"the interrupts of {nic.name} were not counted in both samples")
     evidence = _evidence(nic, metric, ratio, packets)

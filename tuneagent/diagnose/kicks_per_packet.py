@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tuneagent.diagnose import sources
-from tuneagent.diagnose.load import busiest_tx_packets_per_sec
+from tuneagent.diagnose.load import busiest_tx_packets_per_sec, needs
 from tuneagent.diagnose.subjects import no_rates, quiet, virtio_nics
 from tuneagent.diagnose.thresholds import LOAD_PACKETS_PER_SEC_PER_QUEUE, MIN_PACKETS_PER_SEC, TX_KICKS_PER_PACKET
 from tuneagent.diagnose.wording import number
@@ -26,8 +26,7 @@ def _nic(view: View, nic: Nic) -> Judgement:
     if rate.tx_packets_per_sec is None:
         return Unjudged(NAME, nic.name, f"the packets that {nic.name} sent were not counted in both samples")
     if rate.tx_packets_per_sec < MIN_PACKETS_PER_SEC:
-        detail = f"{number(rate.tx_packets_per_sec)} packets/s sent, needs {number(MIN_PACKETS_PER_SEC)}"
-        return quiet(NAME, nic.name, detail)
+        return quiet(NAME, nic.name, needs(f"{number(rate.tx_packets_per_sec)} packets/s sent"))
     if rate.tx_kicks_per_packet is None:
         return Unjudged(NAME, nic.name, f"the driver of {nic.name} reports no notifications (tx_kicks)")
     return _loaded(nic, rate, rate.tx_packets_per_sec, rate.tx_kicks_per_packet)

@@ -22,7 +22,7 @@ def judge(view: View) -> tuple[Judgement, ...]:
 def _nic(view: View, nic: Nic) -> tuple[Judgement, ...]:
     if nic.irqs_of(QueueRole.SHARED_QUEUES, QueueRole.DEVICE):
         return ()
-    pairs = [landings(view, irqs) for irqs in nic.pairs().values() if len({irq.role for irq in irqs}) > 1]
+    pairs = [landings(view, irqs) for irqs in nic.pairs_in_use().values() if len({irq.role for irq in irqs}) > 1]
     if not pairs:
         return (no_interrupts(NAME, nic),)
     settled = [pair for pair in pairs if all(item.home is not None for item in pair)]
@@ -36,23 +36,27 @@ def _nic(view: View, nic: Nic) -> tuple[Judgement, ...]:
 
 def _finding(view: View, nic: Nic, split: list[tuple[Landing, ...]]) -> Finding:
     every = tuple(item for pair in split for item in pair)
-    silent = view.before is not None and not any(all(item.busy for item in pair) for pair in split)
-    cost = (
-        "one of the two was silent in the interval, so it cost little then."
-        if silent
-        else ("the pair's memory moves between the caches of both.")
-    )
+    working = any(all(item.busy for item in pair) for pair in split)
     return Finding(
         NAME,
         nic.name,
-        Severity.INFO if silent else Severity.WARNING,
+        Severity.WARNING if working else Severity.INFO,
         f"{counted(len(split), 'queue pair')} of {nic.name} split over two CPUs",
-        f"Receive and transmit interrupts of {named(queues_of(every), 'queue')} go to different CPUs; {cost}",
+        f"Receive and transmit interrupts of {named(queues_of(every), 'queue')} go to different CPUs; "
+        f"{_cost(view, working=working)}",
         tuple(_place(item) for item in every),
         irqs_of(every),
         queues_of(every),
         tuple(sorted({item.home for item in every if item.home is not None})),
     )
+
+
+def _cost(view: View, *, working: bool) -> str:
+    if working:
+        return "the pair's memory moves between the caches of both."
+    if view.interval_s is None:
+        return "whether both are at work is not known, for nothing was measured over an interval."
+    return "they were not both at work in the interval, so it cost little then."
 
 
 def _place(item: Landing) -> Evidence:

@@ -79,6 +79,10 @@ class Advice:
     notes: tuple[str, ...]
     """What it leaves alone and why: unmovable interrupts, CPUs avoided."""
     apply_command: str
+    avoid_when: str = ""
+    """When the policy should not be used, in its own words."""
+    undo_note: str = ""
+    """What the undo lines do not say: how else the change ends, and what else goes back."""
 
 
 @dataclass(frozen=True, slots=True)

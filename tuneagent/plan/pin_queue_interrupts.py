@@ -72,7 +72,7 @@ def _unsure(line: IrqLine | None, queue_irq: QueueIrq) -> str | None:
 def _change(nic: Nic, queue_irq: QueueIrq, line: IrqLine | None, cpu: int) -> Change:
     path = f"/proc/irq/{queue_irq.irq}/smp_affinity_list"
     old = text_of(line.affinity) if line else None
-    why = f"{_SERVES[queue_irq.role]} for queue pair {queue_irq.queue}, whose home is CPU {cpu}"
+    why = f"{_SERVES[queue_irq.role]} for queue pair {queue_irq.queue}, which is placed on CPU {cpu}"
     return Change(
         kind=TunableKind.IRQ_AFFINITY,
         target=nic_target(nic, queue_irq.queue, str(queue_irq.role), queue_irq.irq),

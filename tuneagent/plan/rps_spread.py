@@ -9,7 +9,7 @@ from tuneagent.model.plan import Change, Declined, TunableKind
 from tuneagent.model.topology import CpuTopology
 from tuneagent.plan.placement import candidates
 from tuneagent.plan.queue_homes import queue_homes
-from tuneagent.plan.situation import Situation, Solution, echo, mask_of, nic_target, queues_in_use, undo_echo
+from tuneagent.plan.situation import Situation, Solution, echo, mask_of, nic_target, undo_echo
 
 
 def solve(situation: Situation) -> Solution | Declined:
@@ -26,13 +26,17 @@ def solve(situation: Situation) -> Solution | Declined:
     targets = CpuSet.of(candidates(topology, nic.node)) - _interrupted(situation, nic, topology)
     if not targets:
         return situation.declined("every CPU that may take interrupts has a receive queue of its own already")
-    queues = [queue for queue in nic.rx_queues if queue.index in queues_in_use(nic)]
+    used = set(nic.queues_in_use)
+    queues = [queue for queue in nic.rx_queues if queue.index in used]
     notes = tuple(
         f"rx-{queue.index}: its map could not be read, so no undo line can be given"
         for queue in queues
         if queue.rps_cpus is None
     )
-    return Solution(tuple(_change(nic, queue, targets) for queue in queues if queue.rps_cpus != targets), notes)
+    return Solution(
+        tuple(_change(nic, queue, targets, pinning=situation.pinning) for queue in queues if queue.rps_cpus != targets),
+        notes,
+    )
 
 
 def _interrupted(situation: Situation, nic: Nic, topology: CpuTopology) -> CpuSet:
@@ -47,16 +51,17 @@ def _interrupted(situation: Situation, nic: Nic, topology: CpuTopology) -> CpuSe
     return taken
 
 
-def _change(nic: Nic, queue: RxQueue, cpus: CpuSet) -> Change:
+def _change(nic: Nic, queue: RxQueue, cpus: CpuSet, *, pinning: bool) -> Change:
     path = f"/sys/class/net/{nic.name}/queues/rx-{queue.index}/rps_cpus"
     old = mask_of(queue.rps_cpus)
+    after = " once they are pinned as advised" if pinning else ""
     return Change(
         kind=TunableKind.RPS_CPUS,
         target=nic_target(nic, queue.index, "rx"),
         where=path,
         old=old,
         new=cpus.mask(),
-        why=f"CPUs {cpus} take no receive interrupt of {nic.name} and do the protocol work of queue {queue.index}",
+        why=f"queue {queue.index}: protocol work on CPUs that take no receive interrupt of {nic.name}{after}",
         do=echo(cpus.mask(), path),
         undo=undo_echo(old, path),
     )

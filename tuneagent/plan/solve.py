@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 from tuneagent.model.finding import Finding, Judgement
 from tuneagent.model.identity import Role
-from tuneagent.model.irq import QueueRole
 from tuneagent.model.nic import Nic
 from tuneagent.model.plan import ORDER, Advice, Change, Declined, Plan
 from tuneagent.model.policy import Action, Expectation, Policy
@@ -107,8 +106,7 @@ def _subjects(view: View, finding: Finding, policy: Policy) -> tuple[str, ...]:
 
 
 def _interrupts(view: View, nic: Nic, cpu: int) -> bool:
-    data = [queue_irq for queue_irq in nic.queue_irqs if queue_irq.role is not QueueRole.CONFIG]
-    lines = [view.after.irq(queue_irq.irq) for queue_irq in data]
+    lines = [view.after.irq(queue_irq.irq) for queue_irq in nic.data_irqs_in_use]
     return any(line is not None and cpu in (line.effective_affinity or ()) for line in lines)
 
 
@@ -183,6 +181,8 @@ def _advice(situation: Situation, question: _Question, solution: Solution) -> Ad
         guards=policy.guards,
         notes=(*solution.notes, *no_undo),
         apply_command=_command(situation),
+        avoid_when=policy.avoid_when,
+        undo_note=policy.undo,
     )
 
 

@@ -9,7 +9,7 @@ from tuneagent.model.cost import AgentCost
 from tuneagent.model.finding import Clear, Evidence, Finding, Severity
 from tuneagent.model.plan import Advice
 from tuneagent.model.policy import Disruption
-from tuneagent.report.capabilities import missing_rows
+from tuneagent.report.capabilities import missing_rows, missing_table
 from tuneagent.report.document import Block, Document, Gap, Heading, Lines, Paragraph, Table, Tone
 from tuneagent.report.machine_text import interface_blocks, machine_line
 from tuneagent.report.policy_text import reach
@@ -22,10 +22,11 @@ _DISRUPTION = {
     Disruption.LINK_FLAP: "link flap: traffic stops for a moment",
     Disruption.COLD_START: "cold start: the virtual machine must be shut down and started",
 }
+LONGEST_PROSE = 4000
 LONGEST_LINE = 8192
 """Characters of a line to paste; terminals in canonical mode take 4,095 at a time, scripts more."""
 _ANSWERS = {
-    State.HEALTHY: (Tone.GOOD, "Nothing to change. The numbers that say so are under “Looked at and well”."),
+    State.HEALTHY: (Tone.GOOD, "Nothing to change. The numbers that say so are under “Looked for and not found”."),
     State.IDLE: (Tone.INFO, "Nothing wrong was seen, and there was too little traffic to judge what needs traffic."),
     State.UNKNOWN: (Tone.INFO, "Nothing wrong was seen, but some of it could not be judged; see “Not judged”."),
     State.NO_VIRTIO_NIC: (Tone.INFO, "There is no virtio network interface here to judge."),
@@ -82,6 +83,7 @@ def _findings(report: AdviseReport) -> Iterator[Block]:
             yield Gap()
             yield from _finding(finding)
             yield from _why_no_change(report, finding)
+    yield from _asked_and_declined(report)
 
 
 def _advice(position: int, advice: Advice, *, applies: bool) -> Iterator[Block]:
@@ -99,8 +101,13 @@ def _advice(position: int, advice: Advice, *, applies: bool) -> Iterator[Block]:
     yield Paragraph("as root:", 3, Tone.PLAIN, "Do:")
     yield Lines(tuple(_to_paste(change.do) for change in advice.changes))
     yield from _undo(advice)
-    later = "" if applies else " (from the version on that applies; this one only advises)"
-    yield Paragraph(f"{safe(advice.apply_command)}{later}", 3, Tone.PLAIN, "By itself:")
+    if applies:
+        yield Paragraph(safe(advice.apply_command), 3, Tone.PLAIN, "Or:")
+    else:
+        later = f"“{safe(advice.apply_command)}” will do and undo this in a later version; this one only advises"
+        yield Paragraph(later, 3, Tone.FAINT, "Later:")
+    pages = dict.fromkeys((advice.policy, *(finding.rule for finding in advice.findings)))
+    yield Paragraph(f"tuneagent explain {' or '.join(safe(page) for page in pages)}", 3, Tone.FAINT, "More:")
 
 
 def _to_paste(line: str) -> str:
@@ -123,6 +130,8 @@ def _undo(advice: Advice) -> Iterator[Block]:
         yield Lines(lines)
     if len(lines) < len(advice.changes):
         yield Paragraph("some old values could not be read: those changes have no undo line.", 3, Tone.WARNING, "Undo:")
+    if advice.undo_note:
+        yield Paragraph(safe(advice.undo_note, LONGEST_PROSE), 3, Tone.PLAIN, "It ends:")
 
 
 def _facts(advice: Advice) -> Iterator[tuple[str, str]]:
@@ -135,7 +144,9 @@ def _facts(advice: Advice) -> Iterator[tuple[str, str]]:
         yield "Expect:", "no figure is known; measure before and after"
     if advice.guards:
         words = "; ".join(f"{safe(one.metric)} worse by more than {one.worse_percent_max:g} %" for one in advice.guards)
-        yield "Give back if:", words
+        yield "Undo if:", words
+    if advice.avoid_when:
+        yield "Not when:", safe(advice.avoid_when, LONGEST_PROSE)
     for note in advice.notes:
         yield "Note:", safe(note)
 
@@ -165,16 +176,26 @@ def _why_no_change(report: AdviseReport, finding: Finding) -> Iterator[Block]:
     yield Paragraph(f"tuneagent explain {safe(finding.rule)}", 3, Tone.FAINT, "More:")
 
 
+def _asked_and_declined(report: AdviseReport) -> Iterator[Block]:
+    asked = [one for one in report.plan.declined if not one.rules]
+    if asked:
+        yield Gap()
+        yield Heading("Asked for, with nothing to do here")
+        yield Table(("policy", "on", "why"), tuple((safe(o.policy), safe(o.subject), safe(o.reason)) for o in asked))
+
+
 def _well(report: AdviseReport, *, verbose: bool) -> Iterator[Block]:
     if not report.clear:
         return
     yield Gap()
-    yield Heading("Looked at and well")
+    yield Heading("Looked for and not found")
     if verbose or report.state is not State.FINDINGS:
-        yield Table(("rule", "on", "the numbers that say so"), tuple(_clear_row(one) for one in report.clear))
+        yield Table(
+            ("fault", "on", "the numbers that speak against it"), tuple(_clear_row(one) for one in report.clear)
+        )
         return
-    rules = sorted({safe(one.rule) for one in report.clear})
-    yield Paragraph(f"{', '.join(rules)} (--verbose gives the numbers)", 2)
+    faults = sorted({f"{safe(one.rule)} ({safe(one.subject)})" for one in report.clear})
+    yield Paragraph(f"{', '.join(faults)}; --verbose gives the numbers", 2)
 
 
 def _clear_row(clear: Clear) -> tuple[str, str, str]:
@@ -200,7 +221,7 @@ def _not_seen(report: AdviseReport) -> Iterator[Block]:
         return
     yield Gap()
     yield Heading("Not seen, and therefore unknown")
-    yield Table(("what", "why", "what would help"), rows)
+    yield missing_table(rows)
 
 
 def _cost(cost: AgentCost | None) -> Iterator[Block]:

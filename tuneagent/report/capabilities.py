@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from tuneagent.model.missing import Missing
+from tuneagent.report.document import Table
 from tuneagent.report.safe import safe
 
 MOST_NAMES = 4
@@ -19,6 +20,13 @@ def missing_rows(missing: Iterable[Missing]) -> tuple[tuple[str, str, str], ...]
         key = (_shape(one.what), _shape(one.source), one.reason, _shape(one.detail), one.remedy or "")
         groups.setdefault(key, []).append(one)
     return tuple(_row(group) for group in groups.values())
+
+
+def missing_table(rows: tuple[tuple[str, str, str], ...]) -> Table:
+    """The rows as a table; the column of remedies only where there is one."""
+    if any(remedy for _, _, remedy in rows):
+        return Table(("what", "why", "what would help"), rows)
+    return Table(("what", "why"), tuple((what, why) for what, why, _ in rows))
 
 
 def _shape(text: str) -> str:

@@ -37,6 +37,10 @@ def _blocks(policy: Policy) -> Iterator[Block]:
     yield Gap()
     for label, text in _facts(policy):
         yield Paragraph(safe(text, LONGEST), 0, label=f"{label}:")
+    if policy.avoid_when:
+        yield Paragraph(safe(policy.avoid_when, LONGEST), 0, label="Not when:")
+    if policy.undo:
+        yield Paragraph(safe(policy.undo, LONGEST), 0, label="It ends:")
     yield Paragraph(safe(policy.source, LONGEST), 0, label="Rests on:")
     yield Paragraph(safe(policy.path), 0, label="File:")
 
@@ -56,4 +60,4 @@ def _facts(policy: Policy) -> Iterator[tuple[str, str]]:
     if not policy.expects:
         yield "Expect", "no figure is known; measure before and after"
     for guard in policy.guards:
-        yield "Give back if", f"{guard.metric} gets worse by more than {guard.worse_percent_max:g} %"
+        yield "Undo if", f"{guard.metric} gets worse by more than {guard.worse_percent_max:g} %"

@@ -32,6 +32,8 @@ def with_unit(value: float | str | None, unit: str) -> str:
     text = safe(value) if isinstance(value, str) else number(value)
     if not unit:
         return text
+    if unit == "CPU":
+        return f"CPU {text}"
     if unit.startswith("1/"):
         return f"{text}{safe(unit[1:])}"
     return f"{text} {safe(unit.removesuffix('s') if text == '1' else unit)}"
