@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tuneagent.diagnose import sources
-from tuneagent.diagnose.subjects import data_irqs, no_rates, virtio_nics
+from tuneagent.diagnose.subjects import no_rates, virtio_nics
 from tuneagent.diagnose.thresholds import STORM_INTERRUPTS_PER_PACKET, STORM_INTERRUPTS_PER_SEC
 from tuneagent.diagnose.wording import listed, named, number
 from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
@@ -69,7 +69,9 @@ def _finding(view: View, nic: Nic, interrupts: float, packets: float, evidence: 
 
 def _fired(view: View, nic: Nic) -> tuple[int, ...]:
     """The data interrupts that fired, busiest first."""
-    rates = [rate for irq in data_irqs(nic) if (rate := view.rate_of(irq)) is not None and rate.count > 0]
+    # Of all queues, as the rate is: one that is switched off has no packets that would explain it.
+    every = [irq for irq in nic.queue_irqs if irq.role is not QueueRole.CONFIG]
+    rates = [rate for irq in every if (rate := view.rate_of(irq)) is not None and rate.count > 0]
     return tuple(rate.irq for rate in sorted(rates, key=lambda rate: -rate.count))
 
 

@@ -16,7 +16,7 @@ NAME = "irqbalance-in-guest"
 
 def judge(view: View) -> tuple[Judgement, ...]:
     """One judgement a virtio NIC with several queues, in a guest where irqbalance runs."""
-    nics = [nic for nic in virtio_nics(view) if len(nic.pairs()) > 1]
+    nics = [nic for nic in virtio_nics(view) if len(nic.pairs_in_use()) > 1]
     runs = balancer.running(view)
     if role(view) is not Role.GUEST or runs is False or single_cpu(view):
         return ()
@@ -48,7 +48,7 @@ def _as_hinted(line: IrqLine) -> bool:
 def _apart(view: View, nic: Nic) -> bool:
     """Whether no two queue pairs were given the same CPU."""
     seen = 0
-    for irqs in nic.pairs().values():
+    for irqs in nic.pairs_in_use().values():
         lines = [line for irq in irqs if (line := view.after.irq(irq.irq)) is not None]
         bits = 0
         for line in lines:
@@ -69,5 +69,5 @@ def _finding(nic: Nic, lines: list[IrqLine], evidence: tuple[Evidence, ...]) -> 
         "of its own; irqbalance can only keep that or undo it.",
         evidence,
         tuple(sorted(line.irq for line in lines)),
-        tuple(sorted(nic.pairs())),
+        tuple(sorted(nic.pairs_in_use())),
     )

@@ -81,7 +81,7 @@ def resting(line: IrqLine | None) -> CpuSet:
 def receive_landings(view: View, nic: Nic) -> dict[int, Landing]:
     """By queue pair, where its receive interrupt goes, or its transmit interrupt where it has no other."""
     chosen: dict[int, Landing] = {}
-    for queue, irqs in nic.pairs().items():
+    for queue, irqs in nic.pairs_in_use().items():
         chosen[queue] = landing(view, min(irqs, key=lambda irq: irq.role is not QueueRole.INPUT))
     return chosen
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.finding import Unjudged
 from tuneagent.model.identity import Role
-from tuneagent.model.irq import QueueIrq, QueueRole
+from tuneagent.model.irq import QueueIrq
 from tuneagent.model.nic import Nic
 from tuneagent.model.view import View
 from tuneagent.model.virtio import VirtioDevice
@@ -29,8 +29,8 @@ def device_of(view: View, nic: Nic) -> VirtioDevice | None:
 
 
 def data_irqs(nic: Nic) -> tuple[QueueIrq, ...]:
-    """Interrupts that move packets: every one but the configuration change interrupt."""
-    return nic.irqs_of(QueueRole.INPUT, QueueRole.OUTPUT, QueueRole.SHARED_QUEUES, QueueRole.DEVICE)
+    """Interrupts that move packets now: not the configuration change's, nor those of queues that are switched off."""
+    return nic.data_irqs_in_use
 
 
 def online(view: View) -> CpuSet | None:

@@ -68,7 +68,7 @@ def _told(maps: dict[int, CpuSet], covered: CpuSet, astray: list[int]) -> tuple[
 def _astray(view: View, nic: Nic, maps: dict[int, CpuSet]) -> list[int]:
     """Queues whose interrupt's one CPU is outside their map."""
     astray: list[int] = []
-    for queue, irqs in sorted(nic.pairs().items()):
+    for queue, irqs in sorted(nic.pairs_in_use().items()):
         own = min(irqs, key=lambda irq: irq.role is not QueueRole.OUTPUT)
         home = landing(view, own).home
         if home is not None and maps.get(queue) and home not in maps[queue]:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.irq import QueueIrq, QueueRole
 
+MAX_QUEUE_PAIRS = 0x8000
+"""VIRTIO_NET_CTRL_MQ_VQ_PAIRS_MAX (include/uapi/linux/virtio_net.h): what a device says beyond it is not believed."""
+
 
 @dataclass(frozen=True, slots=True)
 class RxQueue:
@@ -45,6 +48,12 @@ class Channels:
     def pairs(self) -> int | None:
         """Queue pairs in use: combined plus the smaller of rx and tx; None when nothing is reported."""
         return _pairs(self.combined, self.rx, self.tx)
+
+    @property
+    def indices(self) -> int | None:
+        """Queue indices in use in either direction: combined plus the larger of rx and tx; None when not reported."""
+        known = [count for count in (self.combined, max(self.rx or 0, self.tx or 0)) if count]
+        return sum(known) if known else None
 
     @property
     def pairs_max(self) -> int | None:
@@ -172,6 +181,27 @@ class Nic:
         seen = {irq.queue for irq in self.queue_irqs if irq.queue is not None}
         return len(seen) or min(len(self.rx_queues), len(self.tx_queues))
 
+    @property
+    def queues_in_use(self) -> tuple[int, ...]:
+        """Indices of the queues that are switched on, at most MAX_QUEUE_PAIRS.
+
+        virtio_net asks for a vector for every pair at its probe (virtnet_find_vqs()), so interrupts with a handler may
+        be more than that: they say which are in use only where ethtool does not.
+        """
+        if self.channels is not None and self.channels.indices:
+            return tuple(range(min(self.channels.indices, MAX_QUEUE_PAIRS)))
+        return tuple(sorted(self.pairs())) or tuple(range(min(self.queue_pairs, MAX_QUEUE_PAIRS)))
+
+    @property
+    def data_irqs_in_use(self) -> tuple[QueueIrq, ...]:
+        """Interrupts that move packets: those of queues in use, and those that serve all queues or the whole device."""
+        used = set(self.queues_in_use)
+        return tuple(
+            irq
+            for irq in self.queue_irqs
+            if irq.role is not QueueRole.CONFIG and (irq.queue is None or irq.queue in used)
+        )
+
     def irqs_of(self, *roles: QueueRole) -> tuple[QueueIrq, ...]:
         """The interrupts with one of these roles, in queue order."""
         return tuple(irq for irq in self.queue_irqs if irq.role in roles)
@@ -183,3 +213,8 @@ class Nic:
             if irq.queue is not None:
                 pairs[irq.queue] = (*pairs.get(irq.queue, ()), irq)
         return pairs
+
+    def pairs_in_use(self) -> dict[int, tuple[QueueIrq, ...]]:
+        """:meth:`pairs`, without those that are not switched on."""
+        used = set(self.queues_in_use)
+        return {queue: irqs for queue, irqs in self.pairs().items() if queue in used}

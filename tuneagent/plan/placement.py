@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.nic import Nic
 from tuneagent.model.topology import CpuTopology
-from tuneagent.plan.situation import queues_in_use
 
 
 def candidates(topology: CpuTopology, node: int | None = None) -> tuple[int, ...]:
@@ -34,8 +33,7 @@ def place(topology: CpuTopology, nics: Iterable[Nic]) -> dict[str, dict[int, int
     placed: dict[str, dict[int, int]] = {}
     for nic in sorted(nics, key=lambda nic: (nic.bus_address or "", nic.ifindex or 0, nic.name)):
         order = candidates(topology, nic.node)
-        pairs = nic.pairs()
-        placed[nic.name] = _place_one([queue for queue in queues_in_use(nic) if queue in pairs], order, load)
+        placed[nic.name] = _place_one(sorted(nic.pairs_in_use()), order, load)
     return placed
 
 
@@ -56,7 +54,7 @@ def homes(topology: CpuTopology, nics: Iterable[Nic], nic: Nic, present: Mapping
     ``present`` says where interrupts are now. It counts when every queue has a CPU and no two share one; otherwise
     the placement is what the machine should come to.
     """
-    queues = queues_in_use(nic)
+    queues = nic.queues_in_use
     if all(queue in present for queue in queues) and len({present[queue] for queue in queues}) == len(queues):
         return {queue: present[queue] for queue in queues}
     placed = place(topology, nics)[nic.name]

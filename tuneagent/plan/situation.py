@@ -15,8 +15,6 @@ from tuneagent.model.topology import CpuTopology
 from tuneagent.model.view import View
 
 IRQBALANCE_UNIT = "irqbalance.service"
-MAX_QUEUE_PAIRS = 0x8000
-"""VIRTIO_NET_CTRL_MQ_VQ_PAIRS_MAX (include/uapi/linux/virtio_net.h): what a device says beyond it is not believed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +68,8 @@ def nic_target(nic: Nic, queue: int | None = None, queue_role: str | None = None
 
 
 def queues_in_use(nic: Nic) -> tuple[int, ...]:
-    """Queue pair indices that carry traffic: the device may have interrupts for more than are switched on."""
-    if nic.channels is not None and nic.channels.pairs:
-        return tuple(range(min(nic.channels.pairs, MAX_QUEUE_PAIRS)))
-    return tuple(sorted(nic.pairs())) or tuple(range(nic.queue_pairs))
+    """:attr:`Nic.queues_in_use`, for solvers that go through the interrupts one by one."""
+    return nic.queues_in_use
 
 
 def echo(value: str, path: str) -> str:

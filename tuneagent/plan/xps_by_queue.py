@@ -8,7 +8,7 @@ from tuneagent.model.nic import Nic, TxQueue
 from tuneagent.model.plan import Change, Declined, TunableKind
 from tuneagent.model.topology import CpuTopology
 from tuneagent.plan.queue_homes import queue_homes
-from tuneagent.plan.situation import Situation, Solution, echo, mask_of, nic_target, queues_in_use, undo_echo
+from tuneagent.plan.situation import Situation, Solution, echo, mask_of, nic_target, undo_echo
 
 
 def solve(situation: Situation) -> Solution | Declined:
@@ -16,7 +16,7 @@ def solve(situation: Situation) -> Solution | Declined:
     nic, topology = situation.nic, situation.cpus
     if nic is None or topology is None or not topology.online:
         return situation.declined("which CPUs there are is not known")
-    if len(queues_in_use(nic)) < 2:  # noqa: PLR2004 - one queue, nothing to select
+    if len(nic.queues_in_use) < 2:  # noqa: PLR2004 - one queue, nothing to select
         return situation.declined("one transmit queue: there is nothing to select, and the kernel keeps no map")
     maps = transmit_maps(situation, nic, topology)
     queues = [queue for queue in nic.tx_queues if queue.index in maps]
