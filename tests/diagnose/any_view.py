@@ -102,9 +102,13 @@ def _irqbalance() -> SearchStrategy[Irqbalance]:
         banned_cpus=_nothing_or(CPUS),
         banned_cpus_key=st.sampled_from(["IRQBALANCE_BANNED_CPUS", None]),
     )
-    words = st.sampled_from(["irqbalance", "--banirq", "--banirq=31", "-i", "-m", "--banmod=virtio", "-i²"])
     return st.builds(
-        Irqbalance, running=st.sampled_from([True, False, None]), command=_several(words), config=_nothing_or(config)
+        Irqbalance,
+        running=st.sampled_from([True, False, None]),
+        command=_several(TEXT),
+        config=_nothing_or(config),
+        banned_irqs=st.frozensets(IRQ),
+        banned_modules=_several(st.sampled_from(["", "virtio", "ahci"])),
     )
 
 

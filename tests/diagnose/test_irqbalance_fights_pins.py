@@ -39,7 +39,9 @@ def test_pins_that_are_not_banned_are_worth_knowing() -> None:
 
 
 def test_only_interrupts_that_are_not_banned_are_listed() -> None:
-    assert finding(judge, single(balanced(PINNED, "--banirq=31", "-i", "32", "-i33"))).irqs == EVERY[3:]
+    assert finding(judge, single(balanced(PINNED, "--banirq=31", "-i", "32", "-fi33"))).irqs == EVERY[3:]
+    both = balanced(PINNED, "-i", "31", banned_irqs=frozenset({33}))
+    assert finding(judge, single(both)).irqs == (32, *EVERY[3:])
     banned = balanced(PINNED, banned_irqs=frozenset(EVERY))
     assert value(clear(judge, single(banned)), "banned_interrupts") == 8
 

@@ -14,6 +14,7 @@ from tuneagent.model.irqbalance import Irqbalance, IrqbalanceConfig
 from tuneagent.model.nic import Nic
 from tuneagent.model.snapshot import Snapshot
 from tuneagent.model.view import View
+from tuneagent.parse.irqbalance_arguments import irqbalance_command
 
 Judge = Callable[[View], tuple[Judgement, ...]]
 
@@ -59,8 +60,16 @@ def single(after: Snapshot | None = None) -> View:
 def balanced(snapshot: Snapshot, *command: str, running: bool | None = True, **config: Any) -> Snapshot:
     """The same machine with irqbalance running."""
     base = IrqbalanceConfig("/etc/default/irqbalance", "IRQBALANCE_ARGS", (), frozenset(), (), None, None, None, ())
+    told = irqbalance_command(("irqbalance", *command))
     irqbalance = Irqbalance(
-        running, 612, ("irqbalance", *command), "active", None, replace(base, **config) if config else None
+        running=running,
+        pid=612,
+        command=("irqbalance", *command),
+        unit_state="active",
+        socket=None,
+        config=replace(base, **config) if config else None,
+        banned_irqs=told.banned_irqs,
+        banned_modules=told.banned_modules,
     )
     return replace(snapshot, irqbalance=irqbalance)
 

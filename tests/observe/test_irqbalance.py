@@ -25,8 +25,13 @@ def balancer(root: Path) -> Irqbalance:
 
 def test_it_runs(tmp_path: Path) -> None:
     socket = f"/run/irqbalance/irqbalance{PID}.sock"
-    expected = Irqbalance(True, PID, COMMAND, "active", socket, None)
+    expected = Irqbalance(True, PID, COMMAND, "active", socket, None, banned_irqs=frozenset({31}))
     assert balancer(guest(tmp_path, irqbalance=COMMAND)) == expected
+
+
+def test_its_own_options_are_read_as_getopt_long_reads_them(tmp_path: Path) -> None:
+    seen = balancer(guest(tmp_path, irqbalance=("irqbalance", "-fi31", "--bani=32", "-m", "virtio", "--banm", "ahci")))
+    assert (seen.banned_irqs, seen.banned_modules) == ({31, 32}, ("virtio", "ahci"))
 
 
 def test_it_does_not_run(tmp_path: Path) -> None:

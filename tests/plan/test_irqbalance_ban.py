@@ -120,6 +120,14 @@ def test_what_is_banned_already_is_not_banned_again() -> None:
     assert build.changes(build.solve(BAN, running(by_module))) == ()
 
 
+def test_what_the_process_was_told_is_not_banned_again() -> None:
+    by_number = build.balance(build.config(), banned_irqs=frozenset({32}))
+    (change,) = build.changes(build.solve(BAN, replace(make.snapshot(queues=1), irqbalance=by_number)))
+    assert change.new == 'IRQBALANCE_ARGS="--banirq=31"'
+    by_module = build.balance(build.config(), banned_modules=("ahci", "virtio0-"))
+    assert build.changes(build.solve(BAN, replace(make.snapshot(queues=1), irqbalance=by_module))) == ()
+
+
 def test_not_running_and_not_known() -> None:
     assert "is not running" in build.reason(build.solve(BAN, make.snapshot()))
     unknown = replace(make.snapshot(), irqbalance=build.balance(running=None))

@@ -96,7 +96,9 @@ def guests(root: Path) -> list[list[str]]:
     )
     env = "IRQBALANCE_ARGS=--banirq=40\nIRQBALANCE_BANNED_CPULIST=1\n"
     shared = Guest(cpus=4, queues=2, effective={"input.1": "0", "output.1": "0"}, irqbalance_env=env)
-    running = replace(shared, irqbalance=("/usr/sbin/irqbalance", "--foreground"), features=Guest().features - {29})
+    running = replace(
+        shared, irqbalance=("/usr/sbin/irqbalance", "-fi41", "-m", "ahci"), features=Guest().features - {29}
+    )
     made = []
     for number, guest in enumerate((shared, running)):
         pair = guest.write(root / f"{number}-0"), guest.after(busy).write(root / f"{number}-1")

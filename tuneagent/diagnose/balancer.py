@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from tuneagent.model.irqbalance import Irqbalance
 from tuneagent.model.view import View
-
-MAX_DIGITS = 10
 
 
 def known(view: View) -> Irqbalance | None:
@@ -38,26 +34,8 @@ def banned(view: View, irq: int) -> bool:
 
 
 def _irqs(balancer: Irqbalance) -> frozenset[int]:
-    given = {
-        int(value)
-        for value in _values(balancer.command, "--banirq", "-i")
-        if value.isascii() and value.isdigit() and len(value) <= MAX_DIGITS
-    }
-    return frozenset(given) | (balancer.config.banned_irqs if balancer.config is not None else frozenset())
+    return balancer.banned_irqs | (balancer.config.banned_irqs if balancer.config is not None else frozenset())
 
 
 def _modules(balancer: Irqbalance) -> tuple[str, ...]:
-    given = tuple(_values(balancer.command, "--banmod", "-m"))
-    return given + balancer.config.banned_modules if balancer.config is not None else given
-
-
-def _values(command: tuple[str, ...], long: str, short: str) -> Iterator[str]:
-    """Values of an option in getopt_long's spellings: ``--long=v``, ``--long v``, ``-sv``, ``-s v``."""
-    words = iter(command[1:])
-    for word in words:
-        if word in {long, short}:
-            yield next(words, "")
-        elif word.startswith(f"{long}="):
-            yield word.removeprefix(f"{long}=")
-        elif word.startswith(short) and not word.startswith("--"):
-            yield word.removeprefix(short)
+    return balancer.banned_modules + (balancer.config.banned_modules if balancer.config is not None else ())

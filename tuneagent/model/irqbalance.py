@@ -39,3 +39,7 @@ class Irqbalance:
     socket: str | None
     """/run/irqbalance/irqbalance<pid>.sock where it exists."""
     config: IrqbalanceConfig | None
+    banned_irqs: frozenset[int] = frozenset()
+    """--banirq of the process itself, wherever its command line came from."""
+    banned_modules: tuple[str, ...] = ()
+    """--banmod of the process itself."""

@@ -9,6 +9,7 @@ from tuneagent.model.errors import SourceError
 from tuneagent.model.irqbalance import Irqbalance, IrqbalanceConfig
 from tuneagent.observe.gaps import Gaps
 from tuneagent.parse import irqbalance_env, units
+from tuneagent.parse.irqbalance_arguments import irqbalance_command
 
 ENVIRONMENT_FILES = (
     "/etc/default/irqbalance",
@@ -27,6 +28,7 @@ def observe(gaps: Gaps) -> Irqbalance:
     seen, process = _process(gaps)
     unit = gaps.captured("irqbalance.unit", "units", units.parse)
     state = unit[0].get(UNIT) if unit else None
+    told = irqbalance_command(process.command if process else ())
     return Irqbalance(
         running=process is not None if seen else None,
         pid=process.pid if process else None,
@@ -34,6 +36,8 @@ def observe(gaps: Gaps) -> Irqbalance:
         unit_state=state.active if state else None,
         socket=_socket(gaps, process),
         config=_config(gaps),
+        banned_irqs=told.banned_irqs,
+        banned_modules=told.banned_modules,
     )
 
 

@@ -59,18 +59,21 @@ def _unbanned(situation: Situation, nic: Nic, balance: Irqbalance, config: Irqba
     return tuple(
         queue_irq
         for queue_irq in nic.irqs_of(QueueRole.INPUT, QueueRole.OUTPUT)
-        if queue_irq.queue in used
-        and not _is_banned(situation, queue_irq, config)
-        and f"--banirq={queue_irq.irq}" not in balance.command
+        if queue_irq.queue in used and not _is_banned(situation, queue_irq, balance, config)
     )
 
 
-def _is_banned(situation: Situation, queue_irq: QueueIrq, config: IrqbalanceConfig) -> bool:
-    """By number, by a module pattern (irqbalance looks for it in the interrupt's name), or fixed anyway."""
+def _is_banned(situation: Situation, queue_irq: QueueIrq, balance: Irqbalance, config: IrqbalanceConfig) -> bool:
+    """By number, by a module pattern (irqbalance looks for it in the interrupt's name), or fixed anyway.
+
+    The file's word and the process's own count alike: a unit may pass options that no file holds.
+    """
     line = situation.view.after.irq(queue_irq.irq)
     names = line.actions if line else ()
-    by_module = any(pattern and pattern in name for pattern in config.banned_modules for name in names)
-    return queue_irq.irq in config.banned_irqs or by_module or (line is not None and line.movable is False)
+    patterns = config.banned_modules + balance.banned_modules
+    by_module = any(pattern and pattern in name for pattern in patterns for name in names)
+    by_number = queue_irq.irq in config.banned_irqs | balance.banned_irqs
+    return by_number or by_module or (line is not None and line.movable is False)
 
 
 def default_key(path: str) -> str:
