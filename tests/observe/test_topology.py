@@ -64,6 +64,33 @@ def test_boot_options_speak_where_sysfs_does_not(tmp_path: Path) -> None:
     assert (str(seen.isolated), str(seen.nohz_full)) == ("1", "2-3")
 
 
+def without_sysfs(root: Path, options: str) -> Path:
+    for name in ("isolated", "nohz_full"):
+        (root / f"sys/devices/system/cpu/{name}").unlink()
+    put(root, "/proc/cmdline", f"{options}\n")
+    return root
+
+
+def test_boot_options_may_name_the_last_possible_cpu(tmp_path: Path) -> None:
+    put(guest(tmp_path), f"{CPU}/possible", "0-5\n")
+    seen = topology(without_sysfs(tmp_path, "isolcpus=managed_irq,domain,2-N nohz_full=3-N"))
+    assert (str(seen.isolated), str(seen.nohz_full)) == ("2-5", "3-5")
+
+
+@pytest.mark.parametrize(
+    ("options", "isolated", "nohz_full"),
+    [("isolcpus=2-x nohz_full=3", "", "3"), ("isolcpus=domain,1 nohz_full=3-2", "1", "")],
+)
+def test_a_boot_option_that_is_not_understood_leaves_the_other(
+    tmp_path: Path, options: str, isolated: str, nohz_full: str
+) -> None:
+    seen = look(without_sysfs(guest(tmp_path), options))
+    assert seen.cpus is not None
+    assert (str(seen.cpus.isolated), str(seen.cpus.nohz_full)) == (isolated, nohz_full)
+    (gap,) = gaps_at(seen, "/proc/cmdline")
+    assert (gap.what, gap.reason, gap.line) == ("cpus.boot_options", Reason.MALFORMED, 1)
+
+
 def test_null_is_how_older_kernels_spell_none(tmp_path: Path) -> None:
     guest(tmp_path, nohz_full="  (null)")
     put(tmp_path, "/proc/cmdline", "nohz_full=2-3\n")

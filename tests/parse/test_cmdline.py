@@ -31,11 +31,19 @@ def test_reads_the_options_that_take_cpus_away(text: str, options: BootOptions) 
 
 def test_the_last_cpu_can_be_named_where_it_is_known() -> None:
     assert parse("nohz_full=2-N", last_cpu=3).nohz_full == CpuSet.of([2, 3])
-    with pytest.raises(ParseError, match="nohz_full="):
-        parse("nohz_full=2-N")
+    assert parse("isolcpus=managed_irq,all", last_cpu=2).isolcpus == CpuSet.of([0, 1, 2])
+    (fault,) = parse("nohz_full=2-N").faults
+    assert "nohz_full=" in fault.detail
 
 
-@pytest.mark.parametrize("text", ["", "isolcpus=bogus,2", "isolcpus=9999", "nohz_full=3-1"])
-def test_refuses_what_is_no_list(text: str) -> None:
+@pytest.mark.parametrize("wrong", ["isolcpus=bogus,2", "isolcpus=domain,9999", "isolcpus=3-1"])
+def test_a_list_that_is_none_leaves_the_other_option(wrong: str) -> None:
+    options = parse(f"ro {wrong} nohz_full=2\n")
+    assert (options.isolcpus, options.nohz_full) == (NONE, CpuSet.of([2]))
+    assert [(fault.line, fault.detail.split(":")[0]) for fault in options.faults] == [(1, "isolcpus=")]
+
+
+@pytest.mark.parametrize("text", ["", "\n", "isolcpus=2\x00"])
+def test_refuses_what_is_no_command_line(text: str) -> None:
     with pytest.raises(ParseError):
         parse(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.topology import CpuTopology
@@ -19,16 +20,26 @@ def observe(gaps: Gaps) -> CpuTopology | None:
     online = gaps.parsed("cpus.online", f"{CPU}/online", some_cpus)
     if online is None:
         return None
-    boot = gaps.parsed("cpus.boot_options", "/proc/cmdline", cmdline.parse, optional=True)
+    possible = gaps.parsed("cpus.possible", f"{CPU}/possible", some_cpus, optional=True)
+    boot = _boot(gaps, possible)
     return CpuTopology(
         online=online,
-        possible=gaps.parsed("cpus.possible", f"{CPU}/possible", some_cpus, optional=True),
+        possible=possible,
         isolated=_set(gaps, "isolated", boot.isolcpus if boot else CpuSet()),
         nohz_full=_set(gaps, "nohz_full", boot.nohz_full if boot else CpuSet()),
         nodes=_nodes(gaps),
         cores=_cores(gaps, online),
         confined_to=_confined(gaps, online),
     )
+
+
+def _boot(gaps: Gaps, possible: CpuSet | None) -> cmdline.BootOptions | None:
+    # "N" in a list of a boot option is nr_cpu_ids - 1, the last possible CPU.
+    parse = partial(cmdline.parse, last_cpu=max(possible) if possible else None)
+    boot = gaps.parsed("cpus.boot_options", "/proc/cmdline", parse, optional=True)
+    for fault in boot.faults if boot else ():
+        gaps.missing.append(fault.missing("cpus.boot_options", "/proc/cmdline"))
+    return boot
 
 
 def _set(gaps: Gaps, name: str, from_boot_options: CpuSet) -> CpuSet:

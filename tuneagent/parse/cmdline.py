@@ -23,38 +23,41 @@ class BootOptions:
     isolcpus_flags: tuple[str, ...]
     """``domain`` (also what no flag means), ``managed_irq``, ``nohz``."""
     nohz_full: CpuSet
+    faults: tuple[ParseError, ...] = ()
+    """Options whose list of CPUs is none, each with its line; their set is empty, and the other option stands."""
 
 
 def parse(text: str, last_cpu: int | None = None) -> BootOptions:
     """The CPU options among the kernel's; those behind ``--`` are for init.
 
     ``last_cpu`` is the largest possible CPU, for lists that say ``N`` or ``all``. An option given twice counts as
-    given first, as in kernel/sched/isolation.c. ParseError for a list of CPUs that is none.
+    given first, as in kernel/sched/isolation.c. ParseError for a text that is no command line.
     """
-    options: dict[str, str] = {}
-    for _, content in numbered(text):
+    options: dict[str, tuple[int, str]] = {}
+    for line, content in numbered(text):
         for word in _OPTION.findall(content):
             if word == "--":
                 break
             name, equals, value = word.replace('"', "").partition("=")
             if equals and name in {"isolcpus", "nohz_full"}:
-                options.setdefault(name, value)
-    flags, isolated = _isolcpus(options.get("isolcpus"), last_cpu)
-    return BootOptions(isolated, flags, _cpus("nohz_full", options.get("nohz_full"), last_cpu))
+                options.setdefault(name, (line, value))
+    flags, isolated = _flags(options["isolcpus"][1]) if "isolcpus" in options else ((), "")
+    lists = {name: (line, isolated if name == "isolcpus" else value) for name, (line, value) in options.items()}
+    faults: list[ParseError] = []
+    sets = {name: _cpus(name, *found, last_cpu, faults) for name, found in lists.items()}
+    return BootOptions(sets.get("isolcpus", CpuSet()), flags, sets.get("nohz_full", CpuSet()), tuple(faults))
 
 
-def _isolcpus(value: str | None, last_cpu: int | None) -> tuple[tuple[str, ...], CpuSet]:
-    if value is None:
-        return (), CpuSet()
+def _flags(value: str) -> tuple[tuple[str, ...], str]:
+    """The flags of isolcpus= and the list behind them."""
     words = value.split(",")
     count = next((index for index, word in enumerate(words) if word not in _FLAGS), len(words))
-    return tuple(words[:count]) or ("domain",), _cpus("isolcpus", ",".join(words[count:]), last_cpu)
+    return tuple(words[:count]) or ("domain",), ",".join(words[count:])
 
 
-def _cpus(name: str, value: str | None, last_cpu: int | None) -> CpuSet:
-    if value is None:
-        return CpuSet()
+def _cpus(name: str, line: int, value: str, last_cpu: int | None, faults: list[ParseError]) -> CpuSet:
     try:
         return cpulist.parse(value, last_cpu)
     except ParseError as error:
-        raise ParseError(f"{name}=: {error.detail}") from error
+        faults.append(ParseError(f"{name}=: {error.detail}", line))
+        return CpuSet()
