@@ -226,3 +226,41 @@ def test_the_file_can_go_without_the_parsed_values(trees: Trees) -> None:
 
     assert "observed" in json.loads(run("snapshot", "--sysroot", tree).out)
     assert "observed" not in json.loads(run("snapshot", "--sysroot", tree, "--no-observed").out)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "link", "directory"])
+def test_what_is_no_regular_file_is_left_alone(tmp_path: Path, kind: str) -> None:
+    target, victim = tmp_path / "target", tmp_path / "victim"
+    (tmp_path / "proc").mkdir()
+    victim.write_text("precious")
+    if kind == "fifo":
+        os.mkfifo(target, 0o666)
+    elif kind == "link":
+        target.symlink_to(victim)
+    else:
+        target.mkdir()
+    before = target.lstat()
+
+    assert run("snapshot", "--sysroot", tmp_path, "-o", target).code == 2
+    assert run("snapshot", "--sysroot", tmp_path, "-o", target, "--force").code == 2
+
+    after = target.lstat()
+    assert (before.st_mode, before.st_ino, victim.read_text()) == (after.st_mode, after.st_ino, "precious")
+
+
+def test_a_file_that_is_written_over_is_never_half(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    file, other = tmp_path / "kept.json", tmp_path / "other-name"
+    file.write_text("old")
+    os.link(file, other)
+
+    limited = ("sh", "-c", 'ulimit -f 1; exec "$@"', "sh")
+    full = process("snapshot", "--sysroot", tmp_path, "-o", file, "--force", before=limited)
+
+    assert full.code != 0
+    assert (file.read_text(), sorted(one.name for one in tmp_path.iterdir())) == (
+        "old",
+        ["kept.json", "other-name", "proc"],
+    )
+    assert run("snapshot", "--sysroot", tmp_path, "-o", file, "--force").code == 0
+    assert (json.loads(file.read_text())["schema"], other.read_text()) == ("tuneagent.snapshot/1", "old")

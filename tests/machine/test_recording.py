@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tuneagent.machine import recording
 from tuneagent.machine.captured_json import CapturedJsonError
 from tuneagent.machine.recording import Recording
 from tuneagent.machine.replay import Replay
@@ -261,3 +262,14 @@ def test_any_json_is_a_sample_or_a_clear_error(tmp_path_factory: pytest.TempPath
         assert Path(directory).is_relative_to(tree)
         for file in files:
             assert not Path(directory, file).is_symlink() or Path(directory, file).resolve().is_relative_to(tree)
+
+
+def test_a_recording_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "MOST_CHARACTERS", 8)
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("12345")
+    kept = Recording(Sysroot(str(tmp_path)))
+
+    assert [kept.read(f"/{name}").text for name in ("a", "b")] == ["12345", "12345"]
+    assert kept.sample()["files"]["/a"]["text"] == "12345"
+    assert kept.sample()["files"]["/b"]["error"] == "too-large"

@@ -314,3 +314,22 @@ def test_the_running_machine() -> None:
     assert source.link("/proc/self/root") == "/"
     assert error(lambda: source.captured("links")).reason is Reason.NOT_CAPTURED
     assert error(lambda: source.read("/sys/class/net/lo/speed")).reason in (Reason.UNSUPPORTED, Reason.FAILED)
+
+
+def test_a_list_of_errors_that_is_no_good_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "captured").mkdir()
+    (tmp_path / "captured" / "errors.json").write_text("[]")
+    asked: list[str] = []
+
+    def decode(text: str) -> object:
+        asked.append(text)
+        return json.loads(text)
+
+    monkeypatch.setattr(sysroot, "decode", decode)
+    tree = Sysroot(str(tmp_path))
+
+    for path in ("/proc/interrupts", "/proc/stat", "/proc/softirqs"):
+        with pytest.raises(SourceError, match=r"captured/errors\.json"):
+            tree.read(path)
+
+    assert asked == ["[]"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,8 +25,10 @@ from tuneagent.observe import snapshot as observe
 from tuneagent.report.safe import safe
 
 SNAPSHOT_SCHEMA = "tuneagent.snapshot/1"
-LARGEST_FILE_BYTES = 256 * 1024 * 1024
-"""A snapshot of 256 CPUs and 1,000 interrupts takes 3 MB; what is a hundred times that is no snapshot."""
+LARGEST_FILE_BYTES = 64 * 1024 * 1024
+"""Two samples of 256 CPUs and 1,000 interrupts take 20 MB with their parsed values."""
+MOST_VALUES = 4_000_000
+"""JSON values of a snapshot file; each takes about 100 bytes of memory, so that small ones can be many."""
 LONGEST_LINE = 2000
 PARTS_OF_A_TREE = ("proc", "sys", "etc", "run", "captured")
 Wait = Callable[[float], None]
@@ -38,6 +41,10 @@ class InputError(click.ClickException):
 
     def show(self, file: Any = None) -> None:  # noqa: ARG002 - click's signature
         """One line on standard error, or one a fault; what a file holds or is called cannot steer the terminal."""
+        with suppress(OSError):  # that nobody can be told changes no exit code
+            self._show()
+
+    def _show(self) -> None:
         for line in self.message.split("\n"):
             click.echo(safe(f"tuneagent: {line}", LONGEST_LINE), err=True)
 
@@ -103,18 +110,26 @@ def _recorded(sources: Sequence[Source], origin: str, interval_s: float, *, stat
         snapshots.append(observe(source, snapshots[-1] if snapshots else None))
     if len(snapshots) == 1:
         return Sampled(rates.alone(snapshots[0]), origin, None, 0.0)
-    expected = interval_s if stated else None
-    return Sampled(rates.view(snapshots[0], snapshots[1], interval_s, expected), origin, None, 0.0)
+    view = rates.view(snapshots[0], snapshots[1], interval_s, interval_s if stated else None)
+    timed = all(one.clock is not None for one in snapshots)
+    return Sampled(replace(view, interval_assumed=not (timed or stated)), origin, None, 0.0)
 
 
 def trees_as_sources(trees: Sequence[Path]) -> list[Source]:
     """A source for each captured tree; InputError when one is no directory."""
     for tree in trees:
-        if not tree.is_dir():
-            raise InputError(f"{tree}: not a directory")
-        if not any((tree / name).is_dir() for name in PARTS_OF_A_TREE):
-            raise InputError(f"{tree}: holds no {', '.join(PARTS_OF_A_TREE)}; not a captured tree{_below(tree)}")
+        try:
+            _check_tree(tree)
+        except OSError as error:
+            raise InputError(f"{tree}: {error.strerror or error}") from error
     return [Sysroot(str(tree)) for tree in trees]
+
+
+def _check_tree(tree: Path) -> None:
+    if not tree.is_dir():
+        raise InputError(f"{tree}: not a directory")
+    if not any((tree / name).is_dir() for name in PARTS_OF_A_TREE):
+        raise InputError(f"{tree}: holds no {', '.join(PARTS_OF_A_TREE)}; not a captured tree{_below(tree)}")
 
 
 def _below(tree: Path) -> str:
@@ -143,6 +158,8 @@ def _file_sources(file: Path) -> list[Source]:
 
 def _document(file: Path) -> Any:
     text = _text(file)
+    if sum(map(text.count, "[{,")) > MOST_VALUES:
+        raise InputError(f"{file}: more than {MOST_VALUES} values; not a snapshot")
     try:
         return json.loads(text, parse_constant=_refuse)
     except json.JSONDecodeError as error:

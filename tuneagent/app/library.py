@@ -41,14 +41,28 @@ def check(paths: Sequence[Path]) -> tuple[Policy, ...]:
     """The policies in these files and directories alone."""
     texts: dict[str, str] = {}
     for path in paths:
-        texts |= _texts(path) if path.is_dir() else {str(path): _text(path)}
+        texts |= _texts(path) if _is_directory(path) else {str(path): _text(path)}
     try:
         return load(texts, RULE_NAMES)
     except PolicyError as error:
         raise InputError(str(error)) from error
 
 
+def _is_directory(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
+
+
 def _texts(directory: Path) -> dict[str, str]:
+    try:
+        return _texts_of(directory)
+    except OSError as error:
+        raise InputError(f"{directory}: {error.strerror or error}") from error
+
+
+def _texts_of(directory: Path) -> dict[str, str]:
     if not directory.is_dir():
         raise InputError(f"{directory}: no such directory of policies")
     files = sorted(path for path in directory.iterdir() if path.suffix in {".yaml", ".yml"})

@@ -6,6 +6,7 @@ import importlib
 import io
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -77,8 +78,10 @@ def run(arguments: list[str]) -> int:
         # The reader went away (| head); Python would complain again when it closes standard output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return exits.DONE
-    except OSError as error:
-        click.echo(f"tuneagent: {error.strerror or error}", err=True)
+    except (OSError, MemoryError) as error:
+        reason = getattr(error, "strerror", None) or str(error) or "out of memory"
+        with suppress(OSError):
+            click.echo(f"tuneagent: {reason}", err=True)
         return exits.FAILED
     return code if isinstance(code, int) else exits.DONE
 
@@ -88,7 +91,10 @@ def _invoke(arguments: list[str]) -> object:
     if asked := os.environ.get(COMPLETION):
         from click.shell_completion import shell_complete
 
-        return shell_complete(cli, {}, PROGRAM, COMPLETION, asked)
+        try:
+            return shell_complete(cli, {}, PROGRAM, COMPLETION, asked)
+        except (KeyError, ValueError):  # not called by a shell: COMP_WORDS and COMP_CWORD are missing or none
+            return exits.BAD_INPUT
     try:
         with cli.make_context(PROGRAM, list(arguments)) as ctx:
             return cli.invoke(ctx)
@@ -112,4 +118,5 @@ def _tell(error: click.ClickException) -> None:
         return
     # click would print the usage and a hint around it: four lines to find one in.
     command = error.ctx.command_path if error.ctx is not None else PROGRAM
-    click.echo(f"{command}: {' '.join(error.format_message().split())}", err=True)
+    with suppress(OSError):
+        click.echo(f"{command}: {' '.join(error.format_message().split())}", err=True)

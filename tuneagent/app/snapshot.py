@@ -41,8 +41,8 @@ def command(
         raise click.UsageError("--tree and --output exclude each other")
     if trees and interval_s is not None:
         raise click.UsageError("--interval is for this machine; give --sysroot twice for two captured moments")
-    if file is not None and not force and file.exists():
-        raise click.UsageError(f"{file} is there already; --force writes over it")
+    if file is not None and not force and os.path.lexists(file):
+        raise click.UsageError(f"{file} is there already; --force writes over a regular file")
     recordings, observed = _take(trees, interval_s)
     if tree is not None:
         _write_trees(recordings, tree)
@@ -54,7 +54,7 @@ def command(
     }
     if not no_observed:
         document["observed"] = observed
-    _write(document, file)
+    _write(document, file, force=force)
     return _said(recordings, file)
 
 
@@ -90,25 +90,22 @@ def _write_trees(recordings: list[Recording], tree: Path) -> None:
     places = [tree] if len(recordings) == 1 else [tree / f"t{position}" for position in range(len(recordings))]
     try:
         tree.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for recording, place in zip(recordings, places, strict=True):
-            write_tree(recording.sample(), str(place))
-    except CapturedJsonError as error:
-        raise InputError(str(error)) from error
     except OSError as error:
         raise InputError(f"{tree}: {error.strerror or error}") from error
+    for recording, place in zip(recordings, places, strict=True):
+        try:
+            write_tree(recording.sample(), str(place))
+        except CapturedJsonError as error:
+            raise InputError(str(error)) from error
+        except OSError as error:
+            raise InputError((error.strerror and f"{place}: {error.strerror}") or str(error)) from error
 
 
-def _write(document: dict[str, Any], file: Path | None) -> None:
+def _write(document: dict[str, Any], file: Path | None, *, force: bool) -> None:
     text = json.dumps(document, ensure_ascii=True, allow_nan=False, indent=1)
     if file is None:
         click.echo(text)
         return
-    from tuneagent.app.inputs import InputError
+    from tuneagent.app import private_file
 
-    try:
-        # Counters tell about other people's traffic: readable by the owner alone, and never through a planted link.
-        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "w") as out:
-            os.fchmod(out.fileno(), 0o600)
-            out.write(text + "\n")
-    except OSError as error:
-        raise InputError(f"{file}: {error.strerror or error}") from error
+    private_file.write(file, text + "\n", over=force)

@@ -9,8 +9,11 @@ from tuneagent.machine.sample import SECTIONS, clock_value, error_value, process
 from tuneagent.machine.source import Captured, Process, Source, Text
 from tuneagent.model.clock import Clock
 from tuneagent.model.errors import SourceError
+from tuneagent.model.missing import Reason
 
 T = TypeVar("T")
+MOST_CHARACTERS = 32 * 1024 * 1024
+"""Of all texts of one recording; a machine of 256 CPUs and 1,000 interrupts has 4 million."""
 
 
 class Recording:
@@ -19,6 +22,7 @@ class Recording:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._clock: Clock | None = None
+        self._characters = 0
         self._answers: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
 
     def sample(self) -> dict[str, Any]:
@@ -72,5 +76,10 @@ class Recording:
         except SourceError as error:
             self._answers[section][key] = error_value(error)
             raise
-        self._answers[section][key] = value(answer)
+        kept = value(answer)
+        if isinstance(answer, Text):
+            self._characters += len(answer.text)
+        if self._characters > MOST_CHARACTERS:
+            kept = error_value(SourceError(key, Reason.TOO_LARGE, f"the recording holds {MOST_CHARACTERS} characters"))
+        self._answers[section][key] = kept
         return answer

@@ -182,21 +182,29 @@ class Sysroot:
             return {}  # clock() says what is wrong; the files are good without it
 
     @functools.cached_property
-    def _recorded(self) -> dict[str, dict[str, Any]]:
+    def _recorded(self) -> dict[str, dict[str, Any]] | CapturedJsonError | SourceError:
+        # A file that is no good is remembered as that: reading it again for every question would take minutes.
         try:
             sections = mapping(self._document(ERRORS), "$")
             return {name: mapping(value, inside("$", name)) for name, value in sections.items()}
         except (FileNotFoundError, NotADirectoryError):
             return {}
+        except (CapturedJsonError, SourceError) as wrong:
+            return wrong
+        except OSError as wrong:
+            return source_error(ERRORS, wrong)
 
     def _raise_recorded(self, section: str, path: str) -> None:
+        recorded = self._recorded
+        if isinstance(recorded, SourceError):
+            raise SourceError(path, recorded.reason, f"{ERRORS[1:]}: {recorded.detail}")
+        if isinstance(recorded, CapturedJsonError):
+            raise SourceError(path, Reason.MALFORMED, f"{ERRORS[1:]}: {recorded}")
         try:
-            value = self._recorded.get(section, {}).get(path)
+            value = recorded.get(section, {}).get(path)
             error = error_of(value, path, inside(inside("$", section), path))
         except CapturedJsonError as wrong:
             raise SourceError(path, Reason.MALFORMED, f"{ERRORS[1:]}: {wrong}") from None
-        except OSError as wrong:
-            raise source_error(ERRORS, wrong) from None
         if error is not None:
             raise error
 

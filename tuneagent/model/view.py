@@ -135,6 +135,8 @@ class View:
     protocols: ProtocolRate | None
     missing: tuple[Missing, ...]
     """What both snapshots and the comparison miss, each once."""
+    interval_assumed: bool = False
+    """Whether the interval is a default, for the samples carry no clock and nobody said how far apart they are."""
 
     def rate_of(self, irq: QueueIrq) -> IrqRate | None:
         """Rate of a queue's interrupt; None where it is unknown."""

@@ -28,6 +28,7 @@ def to_json(report: AdviseReport) -> dict[str, Any]:
         "worst_severity": None if report.worst is None else str(report.worst),
         "machine": _machine(view.after),
         "interval_s": jsonable(view.interval_s),
+        "interval_assumed": view.interval_assumed,
         "rates_reason": view.rates_reason,
         "nics": [_nic(view, nic) for nic in view.after.nics or () if nic.bus_address is not None],
         "cpus": [jsonable(rate) for rate in view.cpus.values()],

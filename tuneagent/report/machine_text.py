@@ -31,8 +31,15 @@ def machine_line(view: View) -> str:
         parts.append(f"{len(topology.online)} CPUs online ({topology.online})")
         if topology.isolated:
             parts.append(f"isolated {topology.isolated}")
-    parts.append(f"over {view.interval_s:.1f} s" if view.interval_s else f"no rates: {safe(view.rates_reason or '')}")
+    parts.append(_interval(view))
     return ", ".join(parts)
+
+
+def _interval(view: View) -> str:
+    if not view.interval_s:
+        return f"no rates: {safe(view.rates_reason or '')}"
+    assumed = " (assumed: the samples carry no clock; say with --interval how far apart they are)"
+    return f"over {view.interval_s:.1f} s{assumed if view.interval_assumed else ''}"
 
 
 def interface_blocks(view: View) -> Iterator[Block]:

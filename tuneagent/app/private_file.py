@@ -1,0 +1,52 @@
+"""Writing a file that tells about a machine: whole or not at all, for its owner alone, and through nothing planted."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from tuneagent.app.inputs import InputError
+
+MODE = 0o600
+
+
+def write(file: Path, text: str, *, over: bool) -> None:
+    """Write ``text``; ``over`` replaces a regular file that is there.
+
+    Raises InputError where something is in the way (a link, a device, a pipe, a directory; a file without ``over``) or
+    writing fails; what was there before is then as it was.
+    """
+    try:
+        if not over:
+            _create(file, text)
+            return
+        _refuse_special(file)
+        beside = file.with_name(f".{file.name}.{os.getpid()}.new")
+        _create(beside, text)
+        beside.replace(file)
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror or error}") from error
+
+
+def _create(file: Path, text: str) -> None:
+    # O_EXCL follows no link and opens no device: what we write to is ours from its first byte.
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, MODE)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as out:
+            os.fchmod(out.fileno(), MODE)
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+    except BaseException:
+        file.unlink(missing_ok=True)
+        raise
+
+
+def _refuse_special(file: Path) -> None:
+    try:
+        mode = file.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode):
+        raise InputError(f"{file}: not a regular file; it is left alone")
