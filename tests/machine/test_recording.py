@@ -273,3 +273,12 @@ def test_a_recording_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert [kept.read(f"/{name}").text for name in ("a", "b")] == ["12345", "12345"]
     assert kept.sample()["files"]["/a"]["text"] == "12345"
     assert kept.sample()["files"]["/b"]["error"] == "too-large"
+
+
+def test_of_the_first_process_s_environment_only_the_kind_of_container_is_kept(tmp_path: Path) -> None:
+    text = "PASSWORD=hunter2\0container=lxc\0TOKEN=abc\nxcontainer=no"
+    (tmp_path / "proc/1").mkdir(parents=True)
+    (tmp_path / "proc/1/environ").write_text(text)
+    recorded = Recording(Sysroot(str(tmp_path)))
+    assert recorded.read("/proc/1/environ").text == text
+    assert recorded.sample()["files"]["/proc/1/environ"]["text"] == "container=lxc"

@@ -98,6 +98,20 @@ def test_what_is_no_word_is_unknown_and_named(tmp_path: Path, path: str, text: s
     [
         ("0::/\n", None),
         ("0::/system.slice/docker-0123.scope\n", "docker"),
+        ("4:memory:/docker/0123456789ab\n", "docker"),
+        ("0::/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-0a1b.scope/container\n", "podman"),
+        ("0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod7.slice/crio-9f.scope\n", "kubepods"),
+        ("0::/system.slice/containerd.service/pod7.slice:cri-containerd:0a1b\n", "containerd"),
+        ("0::/lxc.payload.web/init.scope\n", "lxc"),
+        ("0::/machine.slice/systemd-nspawn@web.service/payload\n", "systemd-nspawn"),
+        ("0::/machine.slice/systemd-nspawn@web.service/supervisor\n", None),
+        ("0::/system.slice/docker.service\n", None),
+        ("0::/system.slice/containerd.service\n", None),
+        ("0::/system.slice/podman.service\n", None),
+        ("0::/system.slice/lxcfs.service\n", None),
+        ("0::/lxc.monitor.web\n", None),
+        ("0::/user.slice/libpod-conmon-0a1b.scope\n", None),
+        ("0::/system.slice/docker-proxy.service/docker\n", None),
         ("12:pids:/kubepods/besteffort/pod7\n0::/\n", "kubepods"),
         ("1:name=systemd:/lxc/web\n", "lxc"),
     ],
@@ -116,6 +130,52 @@ def test_a_marker_file_in_the_first_namespaces_is_no_container(tmp_path: Path) -
     (ns / "pid").symlink_to("pid:[4026531836]")
     (ns / "cgroup").symlink_to("cgroup:[4026531835]")
     assert identity(tmp_path).container is None
+
+
+def in_namespaces(root: Path, pid: int, cgroup: int) -> Path:
+    ns = root / "proc/self/ns"
+    ns.mkdir(parents=True, exist_ok=True)
+    (ns / "pid").symlink_to(f"pid:[{pid}]")
+    (ns / "cgroup").symlink_to(f"cgroup:[{cgroup}]")
+    return root
+
+
+@pytest.mark.parametrize(
+    ("pid", "cgroup", "kind"),
+    [
+        (4026532999, 4026533000, "unknown"),
+        (4026531836, 4026533000, None),
+        (4026532999, 4026531835, None),
+        (4026531836, 4026531835, None),
+    ],
+)
+def test_namespaces_of_its_own_are_those_of_a_container(
+    tmp_path: Path, pid: int, cgroup: int, kind: str | None
+) -> None:
+    assert identity(in_namespaces(guest(tmp_path), pid, cgroup)).container == kind
+
+
+@pytest.mark.parametrize(
+    ("environment", "kind"),
+    [
+        ("HOME=/\0container=lxc\0TERM=linux\0", "lxc"),
+        ("container=oci", "oci"),
+        ("xcontainer=lxc\0container=\0", None),
+        ("container=\x1b[31m\0", None),
+        ("container=" + "x" * 33, None),
+    ],
+)
+def test_the_first_process_may_know_its_container(tmp_path: Path, environment: str, kind: str | None) -> None:
+    put(guest(tmp_path), "/proc/1/environ", environment)
+    assert identity(tmp_path).container == kind
+
+
+def test_what_only_root_may_ask_the_first_process_is_not_asked_outside_a_container(tmp_path: Path) -> None:
+    path = "/proc/1/environ"
+    put(guest(tmp_path), path, "container=lxc\0")
+    assert gaps_at(snapshot(Refusing(tmp_path, path)), path)[0].remedy == "run as root"
+    in_namespaces(tmp_path, 4026531836, 4026531835)
+    assert gaps_at(snapshot(Refusing(tmp_path, path)), path) == []
 
 
 def test_a_control_group_file_that_is_none_is_named(tmp_path: Path) -> None:

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import re
+
 from tuneagent.model.errors import ParseError
 from tuneagent.model.identity import Identity, Role
 from tuneagent.observe.gaps import Gaps
 from tuneagent.parse import cpuinfo
 
 DMI = "/sys/class/dmi/id"
-CONTAINERS = ("docker", "podman", "lxc", "kubepods", "containerd", "libpod", "machine.slice/systemd-nspawn")
+INIT_ENVIRONMENT = "/proc/1/environ"
+_KIND = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
+_CONTAINERS = tuple(
+    (kind, re.compile(rf"/(?:{parts})(?=/|$)"))
+    for kind, parts in (
+        ("docker", r"docker-[0-9a-f]+\.scope|docker/[0-9a-f]{12,64}"),
+        ("podman", r"libpod-[0-9a-f]+(?:\.scope)?"),
+        ("lxc", r"lxc\.payload(?:\.[^/]+|/[^/]+)|lxc/[^/]+"),
+        ("kubepods", r"kubepods(?:[.-][^/]*)?"),
+        ("cri-o", r"crio-[0-9a-f]+(?:\.scope)?"),
+        ("containerd", r"(?:[^/]*:)?(?:cri-containerd|nerdctl)[-:][0-9a-f]+(?:\.scope)?"),
+        ("systemd-nspawn", r"systemd-nspawn@[^/]+\.service(?!/supervisor)"),
+    )
+)
+"""The control groups that each puts its containers in. Those of its own services and monitors are none of them:
+docker.service, lxcfs.service, lxc.monitor.web and libpod-conmon-0a1b.scope are the host's."""
 _CLOCKSOURCE = "/sys/devices/system/clocksource/clocksource0/available_clocksource"
 _BY_CLOCKSOURCE = (
     ("kvm-clock", "kvm"),
@@ -89,7 +106,23 @@ def _container(gaps: Gaps) -> str | None:
         if gaps.text("identity.container", path, optional=True) is not None and not _in_first_namespaces(gaps):
             return kind
     paths = gaps.parsed("identity.container", "/proc/self/cgroup", _cgroups, optional=True) or ()
-    return next((kind for kind in CONTAINERS if any(kind in path for path in paths)), None)
+    for kind, group in _CONTAINERS:
+        if any(group.search(path) for path in paths):
+            return kind
+    return None if _in_first_namespaces(gaps) else _told_to_init(gaps) or _by_namespaces(gaps)
+
+
+def _told_to_init(gaps: Gaps) -> str | None:
+    # The manager's word to the first process (systemd's container interface); only root may read it.
+    text = gaps.text("identity.container", INIT_ENVIRONMENT, optional=True)
+    entries = text.text.split("\0") if text is not None else []
+    kind = next((entry for entry in entries if entry.startswith("container=")), "").removeprefix("container=")
+    return kind if _KIND.fullmatch(kind) else None
+
+
+def _by_namespaces(gaps: Gaps) -> str | None:
+    own = all(found and found != first for found, first in zip(_namespaces(gaps), _FIRST_NAMESPACES, strict=True))
+    return "unknown" if own else None
 
 
 def _cgroups(text: str) -> tuple[str, ...]:
@@ -105,8 +138,11 @@ def _cgroups(text: str) -> tuple[str, ...]:
 
 def _in_first_namespaces(gaps: Gaps) -> bool:
     # A virtual machine whose root file system was made from a container image keeps the image's marker files.
-    links = [(gaps.link(f"/proc/self/ns/{name}") or "").rsplit("/", 1)[-1] for name in ("pid", "cgroup")]
-    return links == list(_FIRST_NAMESPACES)
+    return _namespaces(gaps) == _FIRST_NAMESPACES
+
+
+def _namespaces(gaps: Gaps) -> tuple[str, ...]:
+    return tuple((gaps.link(f"/proc/self/ns/{name}") or "").rsplit("/", 1)[-1] for name in ("pid", "cgroup"))
 
 
 def _role(gaps: Gaps, virtualisation: str | None) -> Role:
