@@ -31,6 +31,7 @@ def test_reads_a_whole_file() -> None:
         banned_cpus=CpuSet.of([2, 3, 8]),
         banned_cpus_key="IRQBALANCE_BANNED_CPULIST",
         errors=(),
+        hand_only="line 3: something stands before IRQBALANCE_ARGS",
     )
 
 

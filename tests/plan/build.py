@@ -53,7 +53,9 @@ def config(*options: str, **changes: Any) -> IrqbalanceConfig:
     base = IrqbalanceConfig(
         "/etc/sysconfig/irqbalance", "IRQBALANCE_ARGS", options, frozenset(), (), None, None, None, ()
     )
-    return replace(base, **changes)
+    changed = replace(base, **changes)
+    line = None if changed.key is None else f'{changed.key}="{" ".join(options)}"'
+    return replace(changed, plain_line=changes.get("plain_line", line))
 
 
 def solve(

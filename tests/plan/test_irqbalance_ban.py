@@ -58,7 +58,9 @@ def test_the_lines_edit_that_key_and_nothing_else(
 ) -> None:
     file = tmp_path / "a file"
     file.write_text(before)
-    change = ban(build.config(*options, key=key, path=str(file)))
+    line = next(line for line in before.splitlines() if line.startswith(key))
+    change = ban(build.config(*options, key=key, path=str(file), plain_line=line))
+    assert change.old == line
     run(change.do)
     after = file.read_text().splitlines()
     assert change.new in after
@@ -66,8 +68,7 @@ def test_the_lines_edit_that_key_and_nothing_else(
         line for line in before.splitlines() if not line.startswith(key)
     ]
     run(change.undo)
-    assert "banirq" not in file.read_text()
-    assert all(option in file.read_text() for option in options)
+    assert file.read_text() == before
 
 
 def test_a_second_ban_keeps_the_first(tmp_path: Path) -> None:
@@ -111,6 +112,14 @@ def test_a_file_with_faults_is_left_alone() -> None:
 @pytest.mark.parametrize("option", ["--policyscript=/etc/a b", "$(reboot)", "a|b", "a&b", 'x"y', "a\nb"])
 def test_options_that_a_line_could_break_are_left_to_a_hand(option: str) -> None:
     assert "only a hand" in build.reason(build.solve(BAN, running(build.config(option))))
+
+
+def test_a_line_that_no_command_can_edit_is_left_to_a_hand() -> None:
+    said = build.reason(build.solve(BAN, running(build.config("-t", "5", plain_line=None, hand_only="line 2: odd"))))
+    assert "only a hand can edit /etc/sysconfig/irqbalance: line 2: odd" in said
+    assert "only a hand" in build.reason(build.solve(BAN, running(build.config("-t", "5", plain_line=None))))
+    unfinished = build.config(key=None, hand_only="its last line has no end")
+    assert "no end" in build.reason(build.solve(BAN, running(unfinished)))
 
 
 def test_what_is_banned_already_is_not_banned_again() -> None:

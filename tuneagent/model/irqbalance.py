@@ -25,6 +25,10 @@ class IrqbalanceConfig:
     banned_cpus_key: str | None
     errors: tuple[str, ...]
     """Faults in it, such as an empty --banirq, each with its line."""
+    plain_line: str | None = None
+    """The one line that sets ``key``, exactly, where it is plain enough to be edited by a command; else None."""
+    hand_only: str | None = None
+    """Why no command can edit the options in the file or add them to it; None where one can."""
 
 
 @dataclass(frozen=True, slots=True)

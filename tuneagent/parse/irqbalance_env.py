@@ -18,6 +18,7 @@ from tuneagent.model.errors import ParseError
 from tuneagent.model.irqbalance import IrqbalanceConfig
 from tuneagent.parse import cpulist, cpumask
 from tuneagent.parse.irqbalance_arguments import IrqbalanceArguments, parse_arguments
+from tuneagent.parse.irqbalance_plain_line import plain_line
 from tuneagent.parse.lines import require_printable
 
 MAX_LENGTH = 1 << 18
@@ -46,6 +47,7 @@ def parse(text: str, path: str) -> IrqbalanceConfig:
     options, arguments = _options(values.get(key or ""), errors)
     cpus_key = next((key for key in (_CPULIST, _CPUS) if key in values), None)
     cpus = _banned_cpus(cpus_key, values[cpus_key], errors) if cpus_key else None
+    line, hand_only = plain_line(text, key)
     return IrqbalanceConfig(
         path=path,
         key=key,
@@ -56,6 +58,8 @@ def parse(text: str, path: str) -> IrqbalanceConfig:
         banned_cpus=cpus,
         banned_cpus_key=cpus_key,
         errors=tuple(errors),
+        plain_line=line,
+        hand_only=hand_only,
     )
 
 

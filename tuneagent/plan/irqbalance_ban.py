@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import shlex
 
 from tuneagent.model.irq import QueueIrq, QueueRole
 from tuneagent.model.irqbalance import Irqbalance, IrqbalanceConfig
 from tuneagent.model.nic import Nic
 from tuneagent.model.plan import Change, Declined, TunableKind
+from tuneagent.plan.irqbalance_edit import Edit
 from tuneagent.plan.situation import IRQBALANCE_UNIT, Situation, Solution, nic_target, queues_in_use
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./=,:+@%-]+")
@@ -51,6 +51,9 @@ def _unusable(config: IrqbalanceConfig | None) -> str:
         )
     if not all(_PLAIN.fullmatch(option) for option in config.options):
         return f"irqbalance runs, will undo pins, and only a hand can edit the quoted options in {config.path}"
+    if config.hand_only is not None or (config.key is not None and config.plain_line is None):
+        why = config.hand_only or "which line sets the options is not known"
+        return f"irqbalance runs, will undo pins, and only a hand can edit {config.path}: {why}"
     return ""
 
 
@@ -82,46 +85,23 @@ def default_key(path: str) -> str:
 
 
 def _change(nic: Nic, config: IrqbalanceConfig, missing: tuple[QueueIrq, ...]) -> Change:
-    key = config.key or default_key(config.path)
-    bans = " ".join(f"--banirq={queue_irq.irq}" for queue_irq in missing)
-    old = None if config.key is None else f'{key}="{" ".join(config.options)}"'
-    new = f'{key}="{" ".join((*config.options, bans))}"'
-    edit, back = _append(config.path, new) if old is None else _extend(config.path, key, bans)
+    edit = Edit(
+        config.path,
+        config.key or default_key(config.path),
+        config.plain_line,
+        " ".join(f"--banirq={queue_irq.irq}" for queue_irq in missing),
+    )
     restart = f"systemctl restart {IRQBALANCE_UNIT}"
     return Change(
         kind=TunableKind.IRQBALANCE_BAN,
         target=nic_target(nic),
         where=config.path,
-        old="" if old is None else old,
-        new=new,
+        old=config.plain_line or "",
+        new=edit.line,
         why=f"irqbalance runs and moves these interrupts again at its next cycle, within about 10 s: {_list(missing)}",
-        do=f"{edit} && {restart}",
-        undo=f"{back} && {restart}",
+        do=f"{edit.do} && {restart}",
+        undo=f"{edit.undo} && {restart}",
     )
-
-
-def _append(path: str, line: str) -> tuple[str, str]:
-    """The file sets no options: one line more, and the same line away again."""
-    target = shlex.quote(path)
-    return (
-        f"printf '%s\\n' {shlex.quote(line)} >> {target}",
-        f"sed -E -i {shlex.quote(f'/^{_escape(line)}$/d')} {target}",
-    )
-
-
-def _extend(path: str, key: str, bans: str) -> tuple[str, str]:
-    """Adds to whatever the line holds by then, so that bans for two NICs can be pasted one after the other."""
-    put = f's/^({key}=)["\']?([^"\']*[^"\' ]) *["\']? *$/\\1"\\2 {bans}"/'
-    fill = f's/^({key}=)["\' ]*$/\\1"{bans}"/'
-    take = f"/^{key}=/ s/ ?{bans}\\b//"
-    target = shlex.quote(path)
-    # An empty value is filled first and then skipped with `t`, else the second expression would add the bans twice.
-    do = f"sed -E -i -e {shlex.quote(fill)} -e t -e {shlex.quote(put)} {target}"
-    return do, f"sed -E -i {shlex.quote(take)} {target}"
-
-
-def _escape(text: str) -> str:
-    return re.sub(r"([.\[\]*/^$+?(){}|\\])", r"\\\1", text)
 
 
 def _list(irqs: tuple[QueueIrq, ...]) -> str:
