@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,8 @@ def test_it_runs(tmp_path: Path) -> None:
 
 def test_its_own_options_are_read_as_getopt_long_reads_them(tmp_path: Path) -> None:
     seen = balancer(guest(tmp_path, irqbalance=("irqbalance", "-fi31", "--bani=32", "-m", "virtio", "--banm", "ahci")))
-    assert (seen.banned_irqs, seen.banned_modules) == ({31, 32}, ("virtio", "ahci"))
+    assert seen.banned_irqs == {31, 32}
+    assert seen.banned_modules == ("virtio", "ahci")
 
 
 def test_it_does_not_run(tmp_path: Path) -> None:
@@ -41,14 +43,47 @@ def test_it_does_not_run(tmp_path: Path) -> None:
 def test_a_tree_without_processes_does_not_say_that_it_does_not_run(tmp_path: Path) -> None:
     guest(tmp_path)
     (tmp_path / "proc/1/comm").unlink()
+    (tmp_path / "captured/units.json").unlink()
     seen = look(tmp_path)
     assert seen.irqbalance is not None
     assert seen.irqbalance.running is None
     assert [gap.what for gap in gaps_at(seen, "/proc")] == ["irqbalance.running"]
 
 
+@pytest.mark.parametrize(
+    ("active", "load", "running"),
+    [
+        ("active", "loaded", True),
+        ("inactive", "loaded", False),
+        ("failed", "loaded", False),
+        ("activating", "loaded", None),
+        ("inactive", "not-found", None),
+        (None, "loaded", None),
+    ],
+)
+def test_the_unit_tells_where_processes_cannot_be_seen(
+    tmp_path: Path, active: str | None, load: str, *, running: bool | None
+) -> None:
+    guest(tmp_path)
+    (tmp_path / "proc/1/comm").unlink()
+    state = {"ActiveState": active, "SubState": "x", "LoadState": load}
+    put(tmp_path, "/captured/units.json", json.dumps({"irqbalance.service": state}))
+    seen = look(tmp_path)
+    assert seen.irqbalance is not None
+    assert (seen.irqbalance.running, seen.irqbalance.pid, seen.irqbalance.unit_state) == (running, None, active)
+    unknown = "irqbalance.running" if running is None else "irqbalance.command"
+    assert [gap.what for gap in gaps_at(seen, "/proc")] == [unknown]
+
+
+def test_the_process_list_goes_before_the_unit(tmp_path: Path) -> None:
+    guest(tmp_path)
+    state = {"ActiveState": "active", "SubState": "running", "LoadState": "loaded"}
+    put(tmp_path, "/captured/units.json", json.dumps({"irqbalance.service": state}))
+    assert balancer(tmp_path).running is False
+
+
 def test_hidden_processes_are_unknown(tmp_path: Path) -> None:
-    seen = snapshot(Refusing(guest(tmp_path, irqbalance=COMMAND), "/proc"))
+    seen = snapshot(Refusing(guest(tmp_path, irqbalance=COMMAND), "/proc", "units"))
     assert seen.irqbalance is not None
     assert (seen.irqbalance.running, seen.irqbalance.pid) == (None, None)
     assert gaps_at(seen, "/proc")[0].remedy == "run as root"

@@ -24,13 +24,14 @@ UNIT = "irqbalance.service"
 
 
 def observe(gaps: Gaps) -> Irqbalance:
-    """What is known; ``running`` is None where processes cannot be seen."""
-    seen, process = _process(gaps)
+    """What is known; ``running`` is None where neither processes can be seen nor systemd's unit tells."""
     unit = gaps.captured("irqbalance.unit", "units", units.parse)
     state = unit[0].get(UNIT) if unit else None
+    by_unit = _by_unit(state)
+    seen, process = _process(gaps, "irqbalance.running" if by_unit is None else "irqbalance.command")
     told = irqbalance_command(process.command if process else ())
     return Irqbalance(
-        running=process is not None if seen else None,
+        running=process is not None if seen else by_unit,
         pid=process.pid if process else None,
         command=process.command if process else (),
         unit_state=state.active if state else None,
@@ -41,11 +42,18 @@ def observe(gaps: Gaps) -> Irqbalance:
     )
 
 
-def _process(gaps: Gaps) -> tuple[bool, Process | None]:
+def _by_unit(state: units.UnitState | None) -> bool | None:
+    # "activating", "reloading" and the like, and a unit that is not there, leave the question open.
+    if state is None or state.load == "not-found":
+        return None
+    return {"active": True, "inactive": False, "failed": False}.get(state.active or "")
+
+
+def _process(gaps: Gaps, what: str) -> tuple[bool, Process | None]:
     try:
         found = gaps.source.processes(frozenset({"irqbalance"}))
     except SourceError as error:
-        gaps.missing.append(error.missing("irqbalance.running"))
+        gaps.missing.append(error.missing(what))
         return False, None
     return True, found[0] if found else None
 
