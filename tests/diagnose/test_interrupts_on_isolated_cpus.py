@@ -37,7 +37,11 @@ def test_interrupts_elsewhere_are_clear() -> None:
 
 
 def test_unknown_places_are_not_judged() -> None:
-    unjudged(judge, single(with_irqs(apart(queues=2), lambda line: replace(line, effective_affinity=None))))
+    wide = CpuSet.of([0, 1, 3])
+    unjudged(
+        judge,
+        single(with_irqs(apart(queues=2), lambda line: replace(line, effective_affinity=None, affinity=wide))),
+    )
     unjudged(judge, single(with_nic(apart(), queue_irqs=())))
     unjudged(judge, single(replace(apart(), cpus=None)))
 

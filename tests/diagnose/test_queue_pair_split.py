@@ -38,12 +38,20 @@ def test_a_silent_vector_that_was_moved_is_not_split() -> None:
     clear(judge, single(stale))
 
 
+def test_without_an_effective_affinity_a_mask_of_one_cpu_tells_and_is_the_source() -> None:
+    old = with_irqs(SPLIT, lambda line: replace(line, effective_affinity=None))
+    found = finding(judge, single(old))
+    assert found.queues == (0, 2)
+    assert {item.source for item in found.evidence if "irq32" in item.metric} == {"/proc/irq/32/smp_affinity_list"}
+
+
 def test_pairs_together_are_clear() -> None:
     assert value(clear(judge, make.view()), "queue_pairs_on_one_cpu") == 4
 
 
 def test_unknown_places_are_not_judged() -> None:
-    unknown = with_irqs(make.snapshot(), lambda line: replace(line, effective_affinity=None))
+    wide = CpuSet.of([0, 2])
+    unknown = with_irqs(make.snapshot(), lambda line: replace(line, effective_affinity=None, affinity=wide))
     assert not unjudged(judge, single(unknown)).idle
     unjudged(judge, single(with_nic(make.snapshot(), queue_irqs=())))
 

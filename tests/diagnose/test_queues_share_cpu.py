@@ -7,6 +7,7 @@ from tests.diagnose.views import at, clear, finding, rates, single, unjudged, va
 from tuneagent.diagnose.queues_share_cpu import judge
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.finding import Severity
+from tuneagent.model.irq import QueueIrq, QueueRole
 from tuneagent.model.snapshot import Snapshot
 
 ALL = CpuSet.of(range(4))
@@ -78,6 +79,19 @@ def test_bouncing_queues_are_not_said_to_share() -> None:
 def test_unknown_interrupts_and_cpus_are_said() -> None:
     assert "interrupt" in unjudged(judge, make.view(with_nic(make.snapshot(), queue_irqs=()))).reason
     assert "CPUs" in unjudged(judge, make.view(replace(make.snapshot(), cpus=None))).reason
+
+
+def test_queues_that_share_one_vector_are_not_judged_here() -> None:
+    for role in (QueueRole.SHARED_QUEUES, QueueRole.DEVICE):
+        one = with_nic(piled(), queue_irqs=(QueueIrq(31, role, None),))
+        assert judge(make.view(one)) == ()
+
+
+def test_without_an_effective_affinity_a_mask_of_one_cpu_tells() -> None:
+    old = with_irqs(with_irqs(make.snapshot(), at(ON_ZERO)), lambda line: replace(line, effective_affinity=None))
+    assert finding(judge, single(old)).cpus == (0,)
+    silent = with_irqs(old, lambda line: replace(line, effective_affinity=CpuSet()))
+    assert finding(judge, single(silent)).cpus == (0,)
 
 
 def test_nothing_with_one_queue_or_one_cpu() -> None:

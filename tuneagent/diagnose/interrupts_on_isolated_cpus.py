@@ -64,7 +64,7 @@ def _finding(view: View, nic: Nic, touching: tuple[Landing, ...], apart: CpuSet)
                     f"irq{item.irq.irq}_cpus",
                     str(CpuSet.of(item.cpus)),
                     "CPU list",
-                    sources.INTERRUPTS if item.busy else sources.effective_affinity(item.irq.irq),
+                    item.source,
                 )
                 for item in touching
             ),

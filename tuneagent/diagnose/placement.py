@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tuneagent.diagnose import sources
 from tuneagent.diagnose.thresholds import MIN_INTERRUPTS, SETTLED_SHARE_PERCENT
 from tuneagent.model.cpuset import MAX_CPUS, CpuSet
 from tuneagent.model.irq import IrqLine, QueueIrq, QueueRole
@@ -26,6 +27,8 @@ class Landing:
     """Where it fell, busiest first, if it was busy; else where it will fall. Empty when that is unknown."""
     top_percent: float | None
     """Share of the busiest CPU, for a busy interrupt only."""
+    source: str
+    """The file that says so."""
 
     @property
     def busy(self) -> bool:
@@ -56,8 +59,11 @@ def landing(view: View, irq: QueueIrq) -> Landing:
     count = sum(grown.values())
     if rate is not None and count >= MIN_INTERRUPTS:
         order = tuple(sorted(grown, key=lambda cpu: (-grown[cpu], cpu)))
-        return Landing(irq, count, order, 100.0 * grown[order[0]] / count)
-    return Landing(irq, None if rate is None else count, tuple(resting(view.after.irq(irq.irq))), None)
+        return Landing(irq, count, order, 100.0 * grown[order[0]] / count, sources.INTERRUPTS)
+    line = view.after.irq(irq.irq)
+    by_mask = line is not None and _by_mask(line)
+    source = sources.affinity(irq.irq) if by_mask else sources.effective_affinity(irq.irq)
+    return Landing(irq, None if rate is None else count, tuple(resting(line)), None, source)
 
 
 def landings(view: View, irqs: tuple[QueueIrq, ...]) -> tuple[Landing, ...]:
@@ -69,13 +75,20 @@ def resting(line: IrqLine | None) -> CpuSet:
     """CPUs that the next interrupt will fall on; the empty set when that cannot be told.
 
     A message-signalled vector moves with its next interrupt only, so an idle one keeps an effective affinity outside
-    the mask it was given. Its next interrupt then falls inside the mask: known when the mask is one CPU.
+    the mask it was given. Its next interrupt then falls inside the mask: known when the mask is one CPU. The same holds
+    where there is no effective affinity: before Linux 4.13, and with interrupt controllers that do not report one.
     """
-    if line is None or not line.effective_affinity:
+    if line is None:
         return CpuSet()
-    if line.affinity and not line.effective_affinity & line.affinity:
-        return line.affinity if len(line.affinity) == 1 else CpuSet()
-    return line.effective_affinity
+    if _by_mask(line):
+        return line.affinity if line.affinity is not None and len(line.affinity) == 1 else CpuSet()
+    return line.effective_affinity or CpuSet()
+
+
+def _by_mask(line: IrqLine) -> bool:
+    """Whether only the mask can tell where the next interrupt falls."""
+    effective = line.effective_affinity
+    return not effective or bool(line.affinity and not effective & line.affinity)
 
 
 def receive_landings(view: View, nic: Nic) -> dict[int, Landing]:

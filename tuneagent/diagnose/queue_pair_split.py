@@ -60,5 +60,4 @@ def _cost(view: View, *, working: bool) -> str:
 
 
 def _place(item: Landing) -> Evidence:
-    source = sources.INTERRUPTS if item.busy else sources.effective_affinity(item.irq.irq)
-    return Evidence(f"irq{item.irq.irq}_{item.irq.role}_{item.irq.queue}_cpu", item.home, "CPU", source)
+    return Evidence(f"irq{item.irq.irq}_{item.irq.role}_{item.irq.queue}_cpu", item.home, "CPU", item.source)

@@ -8,6 +8,7 @@ from tuneagent.diagnose.subjects import data_irqs, no_interrupts, no_topology, v
 from tuneagent.diagnose.wording import counted, cpu_list, named
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
+from tuneagent.model.irq import QueueRole
 from tuneagent.model.nic import Nic
 from tuneagent.model.topology import CpuTopology
 from tuneagent.model.view import View
@@ -16,12 +17,19 @@ NAME = "queues-share-cpu"
 
 
 def judge(view: View) -> tuple[Judgement, ...]:
-    """One judgement a virtio NIC with several queue pairs; nothing where only one CPU may take interrupts."""
-    nics = [nic for nic in virtio_nics(view) if nic.queue_pairs > 1]
+    """One judgement a virtio NIC with several queue pairs; nothing where only one CPU may take interrupts.
+
+    Nothing either of queues that share one vector, which can only be on one CPU: that is shared-vector's to tell.
+    """
+    nics = [nic for nic in virtio_nics(view) if nic.queue_pairs > 1 and not _one_vector(nic)]
     cpus = view.after.cpus
     if cpus is None:
         return tuple(no_topology(NAME, nic.name) for nic in nics)
     return tuple(_nic(view, nic, cpus) for nic in nics) if len(cpus.housekeeping) > 1 else ()
+
+
+def _one_vector(nic: Nic) -> bool:
+    return bool(nic.irqs_of(QueueRole.SHARED_QUEUES, QueueRole.DEVICE))
 
 
 def _nic(view: View, nic: Nic, cpus: CpuTopology) -> Judgement:
@@ -81,6 +89,6 @@ def _finding(
 
 
 def _evidence(by_cpu: dict[int, list[int]], free: CpuSet) -> tuple[Evidence, ...]:
-    source = f"/proc/irq/<irq>/effective_affinity_list, {sources.INTERRUPTS}"
+    source = f"/proc/irq/<irq>/effective_affinity_list, else smp_affinity_list; {sources.INTERRUPTS}"
     counts = tuple(Evidence(f"cpu{cpu}_queues", len(queues), "queues", source) for cpu, queues in by_cpu.items())
     return (*counts, Evidence("cpus_without_queue", str(free), "CPU list", source))
