@@ -14,7 +14,9 @@ from tuneagent.machine.sysroot import Sysroot
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.irq import IrqLine
 from tuneagent.model.missing import Reason
-from tuneagent.observe import snapshot
+from tuneagent.observe import irqs, snapshot
+from tuneagent.observe.gaps import Gaps
+from tuneagent.parse import interrupts as parse_interrupts
 
 
 def line(root: Path, number: int) -> IrqLine:
@@ -137,3 +139,15 @@ def test_a_recorded_name_of_any_length_in_msi_irqs_is_no_number(tmp_path: Path) 
     seen = snapshot(Replay(sample))
     assert seen.irqs == plain.irqs
     assert seen.cpus == plain.cpus
+
+
+def test_of_a_flood_of_interrupts_those_of_virtio_are_looked_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(irqs, "MOST_LINES", 2)
+    rows = (" 1: 5 timer", " 2: 6 virtio0-input.0", " 3: 7 rtc", " 4: 8 virtio0-output.0")
+    table = parse_interrupts.parse("CPU0\n" + "\n".join(rows) + "\n")
+    gaps = Gaps(Replay({}))
+
+    lines = irqs.observe(gaps, table, ())
+
+    assert [line.irq for line in lines] == [2, 4]
+    assert "only 2 of 4" in next(one.detail for one in gaps.missing if one.what == "irq.placement")

@@ -23,6 +23,7 @@ from tuneagent.model.nic import LinkStatistics, Nic, QueueStatistics, TxQueue
 from tuneagent.model.snapshot import Snapshot
 from tuneagent.model.view import View
 from tuneagent.rates import counters
+from tuneagent.rates.comparison import Comparison
 
 S = 10**9
 START = Clock(100 * S, 150 * S, 1_700_000_000 * S)
@@ -544,3 +545,22 @@ def test_protocol_counters_become_rates_and_a_fallen_or_absent_one_is_unknown() 
     assert view.protocols.udp_in_datagrams_per_sec == 1.0
     assert view.protocols.udp_receive_errors_per_sec is None
     assert whats(view)["protocols.Tcp.RetransSegs"].reason is Reason.UNKNOWABLE
+
+
+def test_growth_that_cannot_be_is_no_rate() -> None:
+    both = Comparison(make.snapshot(), make.snapshot(), 2.0)
+
+    assert both.rate("nic.eth0.rx_packets", "f", (5, 2**64 - 1), 2.0) is None
+    assert both.rate("nic.eth0.rx_packets", "f", (5, 25), 2.0) == 10.0
+    assert [one.what for one in both.missing] == ["nic.eth0.rx_packets"]
+    assert counters.delta_32(5, 2**64 - 1, 2.0) is None
+    assert counters.delta_32(0, 2**31, 2.0) is None
+
+
+def test_the_times_of_a_tables_reads_are_believed_only_near_the_interval() -> None:
+    both = Comparison(make.snapshot(), make.snapshot(), 2.0)
+
+    assert both.between(10**9, 4 * 10**9) == 3.0
+    assert both.between(10**9, 10**9 + 1) == 2.0
+    assert both.between(10**9, 2**64 - 1) == 2.0
+    assert both.between(None, 10**9) == 2.0

@@ -7,18 +7,17 @@ from collections.abc import Iterable
 WRAP_32 = 1 << 32
 """The kernel's per-CPU interrupt, softirq and softnet counters are unsigned int."""
 PLAUSIBLE_PER_SEC = 50_000_000
-"""A 32-bit counter that fell has wrapped if that means at most so many events a second, else it was reset."""
+"""Events that one CPU cannot exceed: a 32-bit counter that seems to have grown faster was reset, or lies."""
+PLAUSIBLE_64_PER_SEC = 10**12
+"""Bytes a second of an interface of 8 Tbit/s; no counter of packets comes near it."""
 
 
 def delta_32(before: int, after: int, seconds: float) -> int | None:
-    """Growth of a 32-bit counter over ``seconds``; a plausible wrap is unwrapped, any other fall is None."""
-    growth = after - before
-    if growth >= 0:
-        return growth
-    if before >= WRAP_32:
+    """Growth of a 32-bit counter over ``seconds``, a wrap unwrapped; None where it cannot have grown so."""
+    if before >= WRAP_32 or after >= WRAP_32:
         return None
-    wrapped = growth + WRAP_32
-    return wrapped if wrapped <= PLAUSIBLE_PER_SEC * seconds else None
+    growth = (after - before) % WRAP_32
+    return growth if growth <= PLAUSIBLE_PER_SEC * seconds else None
 
 
 def delta_64(before: int | None, after: int | None) -> int | None:
@@ -26,11 +25,6 @@ def delta_64(before: int | None, after: int | None) -> int | None:
     if before is None or after is None or after < before:
         return None
     return after - before
-
-
-def fell(before: int | None, after: int | None) -> bool:
-    """Whether a counter that both samples have is smaller in the later one."""
-    return before is not None and after is not None and after < before
 
 
 def per_sec(count: int | None, seconds: float) -> float | None:

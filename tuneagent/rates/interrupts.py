@@ -27,7 +27,7 @@ def compare(both: Comparison) -> tuple[dict[int, IrqRate], tuple[int, ...], tupl
         if row.irq is None:
             continue
         earlier = old.pop(row.irq, None)
-        if earlier is None or _identity(earlier) != _identity(row):
+        if earlier is None or not _same(earlier, row):
             new.append(row.irq)
             if earlier is not None:
                 old[row.irq] = earlier
@@ -45,13 +45,17 @@ def _irq(both: Comparison, old: InterruptRow, new: InterruptRow, columns: _Colum
     grown = columns.grown(old.counts, new.counts)
     per_cpu: dict[int, int] = {}
     for cpu, before, after in grown:
-        growth = after - before if after >= before else delta_32(before, after, seconds)
+        growth = delta_32(before, after, seconds)
         if growth is None:
-            both.unknown(f"irq.{new.irq}", "/proc/interrupts", f"the count on CPU {cpu} fell: it was reset")
+            both.unknown(f"irq.{new.irq}", "/proc/interrupts", f"the count on CPU {cpu} {_why(before, after)}")
             return None
         per_cpu[cpu] = growth
     count = sum(per_cpu.values())
     return IrqRate(new.irq, count, per_cpu, count / seconds, seconds)
+
+
+def _why(before: int, after: int) -> str:
+    return "fell: it was reset" if after < before else "cannot have grown so much"
 
 
 class _Columns:
@@ -75,6 +79,11 @@ class _Columns:
         ]
 
 
-def _identity(row: InterruptRow) -> tuple[object, ...]:
-    # A number given to another device between two reads is another interrupt.
-    return row.chip, row.hwirq, row.actions
+def _same(old: InterruptRow, new: InterruptRow) -> bool:
+    """Whether a number means the same interrupt still: it may have been given to another device between two reads.
+
+    On a line that devices share, a handler may join or leave; on one without any, the first may come or the last go.
+    """
+    if (old.chip, old.hwirq) != (new.chip, new.hwirq):
+        return False
+    return old.actions == new.actions or not old.actions or not new.actions or bool({*old.actions} & {*new.actions})

@@ -9,6 +9,7 @@ SUSPEND_TOLERANCE_NS = 500_000_000
 """BOOTTIME may lead MONOTONIC by this much within an interval before we call it a suspend; readings are not atomic."""
 SHORTEST_S = 0.05
 """Below this the kernel's tick (4 to 10 ms) and the reading itself are too large a part of the interval."""
+LONGEST_S = 366 * 86_400
 LONGEST_OF_EXPECTED = 3
 """Times the period that was meant; more is a suspend or a stall, not a busy scheduler."""
 
@@ -39,6 +40,8 @@ def _clock_interval(before: Clock, after: Clock) -> tuple[float | None, str | No
     suspended_ns = (after.boottime_ns - before.boottime_ns) - monotonic_ns
     if suspended_ns > SUSPEND_TOLERANCE_NS:
         return None, f"the machine was suspended for {suspended_ns / 1e9:.1f} s within the interval"
+    if monotonic_ns > LONGEST_S * 1e9:
+        return None, "the samples are more than a year apart"
     if monotonic_ns < SHORTEST_S * 1e9:
         return None, "the interval is too short for rates"
     return monotonic_ns / 1e9, None

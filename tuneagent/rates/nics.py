@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from tuneagent.model.irq import QueueIrq, QueueRole
-from tuneagent.model.nic import Nic, QueueStatistics
+from tuneagent.model.nic import Nic
 from tuneagent.model.view import IrqRate, NicRate, QueueRate
 from tuneagent.rates.comparison import Comparison
-from tuneagent.rates.counters import delta_64, fell, per_sec, ratio, sum_known
+from tuneagent.rates.counters import delta_64, ratio, sum_known
 
 _LINK_COUNTERS = (
     "rx_packets",
@@ -81,10 +81,8 @@ def _link_rates(both: Comparison, old: Nic, nic: Nic) -> tuple[dict[str, float |
     seconds = both.between(before.read_at_ns, after.read_at_ns)
     rates: dict[str, float | None] = {}
     for name in _LINK_COUNTERS:
-        first, last = getattr(before, name), getattr(after, name)
-        rates[name] = per_sec(delta_64(first, last), seconds)
-        if fell(first, last):
-            both.reset(f"nic.{nic.name}.{name}", _statistics(nic, name))
+        counts = getattr(before, name), getattr(after, name)
+        rates[name] = both.rate(f"nic.{nic.name}.{name}", _statistics(nic, name), counts, seconds)
     return rates, seconds
 
 
@@ -92,15 +90,20 @@ def _queues(both: Comparison, old: Nic, nic: Nic, irqs: Mapping[int, IrqRate]) -
     seconds = both.between(old.queue_statistics_read_at_ns, nic.queue_statistics_read_at_ns)
     before = {queue.index: queue for queue in old.queue_statistics or ()}
     after = {queue.index: queue for queue in nic.queue_statistics or ()}
-    for index in sorted(before.keys() & after.keys()):
-        for name in _QUEUE_COUNTERS:
-            if fell(getattr(before[index], name), getattr(after[index], name)):
-                both.reset(f"nic.{nic.name}.queue{index}.{name}", "queue-statistics")
+    grown = {
+        index: {
+            name: both.rate(
+                f"nic.{nic.name}.queue{index}.{name}",
+                "queue-statistics",
+                (getattr(before[index], name), getattr(after[index], name)),
+                seconds,
+            )
+            for name in _QUEUE_COUNTERS
+        }
+        for index in sorted(before.keys() & after.keys())
+    }
     pairs = nic.pairs()
-    indices = sorted({*after, *pairs})
-    return tuple(
-        _queue(index, pairs.get(index, ()), irqs, before.get(index), after.get(index), seconds) for index in indices
-    )
+    return tuple(_queue(index, pairs.get(index, ()), irqs, grown.get(index, {})) for index in sorted({*after, *pairs}))
 
 
 def _sum_rates(irqs: Mapping[int, IrqRate], wanted: Iterable[QueueIrq]) -> float | None:
@@ -126,17 +129,10 @@ def _queue(
     index: int,
     pair: tuple[QueueIrq, ...],
     irqs: Mapping[int, IrqRate],
-    before: QueueStatistics | None,
-    after: QueueStatistics | None,
-    seconds: float,
+    grown: Mapping[str, float | None],
 ) -> QueueRate:
     by_role = {irq.role: irq.irq for irq in pair}
     rx_irq, tx_irq = by_role.get(QueueRole.INPUT), by_role.get(QueueRole.OUTPUT)
-
-    def rate(name: str) -> float | None:
-        if before is None or after is None:
-            return None
-        return per_sec(delta_64(getattr(before, name), getattr(after, name)), seconds)
 
     return QueueRate(
         index=index,
@@ -144,12 +140,12 @@ def _queue(
         tx_irq=tx_irq,
         rx_interrupts_per_sec=_irq_per_sec(irqs, rx_irq),
         tx_interrupts_per_sec=_irq_per_sec(irqs, tx_irq),
-        rx_packets_per_sec=rate("rx_packets"),
-        tx_packets_per_sec=rate("tx_packets"),
-        rx_kicks_per_sec=rate("rx_kicks"),
-        tx_kicks_per_sec=rate("tx_kicks"),
-        rx_drops_per_sec=rate("rx_drops"),
-        tx_drops_per_sec=rate("tx_drops"),
+        rx_packets_per_sec=grown.get("rx_packets"),
+        tx_packets_per_sec=grown.get("tx_packets"),
+        rx_kicks_per_sec=grown.get("rx_kicks"),
+        tx_kicks_per_sec=grown.get("tx_kicks"),
+        rx_drops_per_sec=grown.get("rx_drops"),
+        tx_drops_per_sec=grown.get("tx_drops"),
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from tuneagent.model.counters import Protocols
 from tuneagent.model.view import ProtocolRate
 from tuneagent.rates.comparison import Comparison
-from tuneagent.rates.counters import delta_64, fell, per_sec
 
 
 def compare(both: Comparison) -> ProtocolRate | None:
@@ -16,10 +15,8 @@ def compare(both: Comparison) -> ProtocolRate | None:
     seconds = both.between(before.read_at_ns, after.read_at_ns)
 
     def rate(protocol: str, name: str) -> float | None:
-        first, last = _counter(before, protocol, name), _counter(after, protocol, name)
-        if fell(first, last):
-            both.reset(f"protocols.{protocol}.{name}", "/proc/net/snmp")
-        return per_sec(delta_64(first, last), seconds)
+        counts = _counter(before, protocol, name), _counter(after, protocol, name)
+        return both.rate(f"protocols.{protocol}.{name}", "/proc/net/snmp", counts, seconds)
 
     return ProtocolRate(
         tcp_in_segments_per_sec=rate("Tcp", "InSegs"),
