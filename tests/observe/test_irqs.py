@@ -143,7 +143,8 @@ def test_a_recorded_name_of_any_length_in_msi_irqs_is_no_number(tmp_path: Path) 
 
 def test_of_a_flood_of_interrupts_those_of_virtio_are_looked_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(irqs, "MOST_LINES", 2)
-    rows = (" 1: 5 timer", " 2: 6 virtio0-input.0", " 3: 7 rtc", " 4: 8 virtio0-output.0")
+    names = ("timer", "virtio0-input.0", "rtc0", "virtio0-output.0")
+    rows = [f" {number}: {number + 4} PCI-MSI {number}-edge {name}" for number, name in enumerate(names, 1)]
     table = parse_interrupts.parse("CPU0\n" + "\n".join(rows) + "\n")
     gaps = Gaps(Replay({}))
 
