@@ -138,6 +138,23 @@ def test_a_number_given_to_another_device_is_another_interrupt(change: dict[str,
     assert (view.irqs, view.irqs_gone, view.irqs_new) == ({}, (38,), (38,))
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (("virtio0",), ("virtio0", "uhci_hcd:usb1")),
+        (("i801_smbus", "virtio0"), ("virtio0", "ahci")),
+        ((), ("virtio0-input.0",)),
+        (("virtio0",), ()),
+    ],
+)
+def test_a_handler_that_joins_or_leaves_leaves_the_same_interrupt(
+    before: tuple[str, ...], after: tuple[str, ...]
+) -> None:
+    view = compared(table(row(11, 5, 7, actions=before)), table(row(11, 65, 8, actions=after)))
+
+    assert (view.irqs[11].per_cpu, view.irqs_gone, view.irqs_new) == ({0: 60, 1: 1}, (), ())
+
+
 def test_rows_of_the_architecture_are_no_interrupts_of_a_device() -> None:
     local = replace(row(0, 5, 9), irq=None, label="LOC", actions=())
 
