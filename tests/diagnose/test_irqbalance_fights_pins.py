@@ -80,6 +80,22 @@ def test_irqbalance_seen_at_one_end_only_is_named() -> None:
     assert "irqbalance runs" in finding(judge, make.view(after, before=balanced(PINNED))).explanation
 
 
+def test_a_pin_that_moved_without_irqbalance_was_moved_by_something_else() -> None:
+    moved = with_irqs(PINNED, at({31: 2}))
+    view = make.view(moved, before=PINNED)
+    for one in (view, replace(view, irqs={}, nics={})):
+        found = finding(judge, one)
+        assert (found.severity, found.irqs) == (Severity.WARNING, (31,))
+        assert "irqbalance does not run, so something else moved them" in found.explanation
+        assert "within the interval" in found.title
+        assert value(found, "irq31_affinity") == "0 -> 2"
+
+
+def test_what_may_go_anywhere_is_the_kernels_to_place() -> None:
+    elsewhere = with_irqs(free(), lambda line: replace(line, effective_affinity=CpuSet.of([3])))
+    assert judge(make.view(elsewhere, before=free())) == ()
+
+
 def test_a_move_is_told_where_irqbalance_is_unknown() -> None:
     before = balanced(PINNED, running=None)
     found = finding(judge, make.view(balanced(with_irqs(PINNED, at({31: 2})), running=None), before=before))

@@ -15,11 +15,33 @@ NAME = "irqbalance-fights-pins"
 
 
 def judge(view: View) -> tuple[Judgement, ...]:
-    """One judgement a virtio NIC where irqbalance runs; nothing where it does not, or with one CPU."""
+    """One judgement a virtio NIC where irqbalance runs or may; where it does not, only of interrupts that moved."""
     runs = _runs(view)
-    if runs is False or single_cpu(view):
+    if single_cpu(view):
         return ()
-    return tuple(_nic(view, nic, runs=runs is True) for nic in virtio_nics(view))
+    if runs is False:
+        return tuple(found for nic in virtio_nics(view) for found in _moved_by_another(view, nic))
+    return tuple(_nic(view, nic, runs=runs) for nic in virtio_nics(view))
+
+
+def _moved_by_another(view: View, nic: Nic) -> tuple[Finding, ...]:
+    """Pins that moved although irqbalance does not run. Those that may go anywhere are the kernel's to place."""
+    cpus = online(view)
+    moved = [
+        line for line in _lines(view, nic) if cpus is not None and _changes(view, line) and _was_pinned(view, line)
+    ]
+    return (_moved(view, nic, moved, [], runs=False),) if moved else ()
+
+
+def _was_pinned(view: View, line: IrqLine) -> bool:
+    """Whether either mask was narrower than all CPUs."""
+    cpus = online(view)
+    old = view.before.irq(line.irq) if view.before is not None else None
+    return cpus is not None and any(one is not None and _hand_pinned(one, cpus) for one in (old, line))
+
+
+def _lines(view: View, nic: Nic) -> list[IrqLine]:
+    return [line for irq in data_irqs(nic) if (line := view.after.irq(irq.irq)) is not None]
 
 
 def _runs(view: View) -> bool | None:
@@ -32,9 +54,8 @@ def _runs(view: View) -> bool | None:
     return True if True in ends else (None if None in ends else False)
 
 
-def _nic(view: View, nic: Nic, *, runs: bool) -> Judgement:
-    cpus = online(view)
-    lines = [line for irq in data_irqs(nic) if (line := view.after.irq(irq.irq)) is not None]
+def _nic(view: View, nic: Nic, *, runs: bool | None) -> Judgement:
+    cpus, lines = online(view), _lines(view, nic)
     if not lines:
         return no_interrupts(NAME, nic)
     if cpus is None:
@@ -71,13 +92,15 @@ def _changes(view: View, line: IrqLine) -> tuple[Evidence, ...]:
     )
 
 
-def _moved(view: View, nic: Nic, moved: list[IrqLine], free: list[IrqLine], *, runs: bool) -> Finding:
+def _moved(view: View, nic: Nic, moved: list[IrqLine], free: list[IrqLine], *, runs: bool | None) -> Finding:
     numbers = tuple(sorted(line.irq for line in moved))
     who = "irqbalance runs and is free to move them"
     if not any(line in free for line in moved):
         who = "irqbalance is told to leave them, so it may be something else"
-    if not runs:
+    if runs is None:
         who = "whether irqbalance runs is not known, so what moved them was not seen"
+    if runs is False:
+        who = "irqbalance does not run, so something else moved them"
     return _finding(
         nic,
         Severity.WARNING,
