@@ -35,6 +35,17 @@ def test_a_device_without_multiqueue_offers_one() -> None:
     clear(judge, single(replace(base, virtio=plain)))
 
 
+def test_receive_and_transmit_queues_apart_are_no_pairs() -> None:
+    apart = with_nic(make.snapshot(8, 4), channels=Channels(rx=4, rx_max=8, tx=2, tx_max=16))
+    found = finding(judge, single(apart))
+    assert "4 receive queues and 2 transmit queues" in found.title
+    assert "4 of 8 receive queues and 2 of 16 transmit queues" in found.explanation
+    assert "pair" not in found.title + found.explanation
+    assert (value(found, "rx_queues"), value(found, "tx_queues_offered")) == (4, 16)
+    clear(judge, single(with_nic(apart, channels=Channels(rx=8, rx_max=8, tx=9, tx_max=16))))
+    unjudged(judge, single(with_nic(apart, channels=Channels(rx=4, tx=2, tx_max=16))))
+
+
 def test_an_unknown_offer_is_not_judged() -> None:
     assert not unjudged(judge, single(offering(1, None))).idle
     unjudged(judge, single(replace(offering(1, 8), cpus=None)))

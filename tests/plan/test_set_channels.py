@@ -45,6 +45,13 @@ def test_unknown_channels(values: tuple[int | None, int | None]) -> None:
     assert "not known" in build.reason(build.solve(SET, machine(*values)))
 
 
+def test_receive_and_transmit_queues_apart_have_a_reason_of_their_own() -> None:
+    apart = build.with_nic(make.snapshot(cpus=8), channels=Channels(rx=4, rx_max=8, tx=2, tx_max=16))
+    reason = build.reason(build.solve(SET, apart))
+    assert "apart (rx 4 of 8, tx 2 of 16)" in reason
+    assert "could not be read" not in reason
+
+
 def test_no_combined_queues() -> None:
     assert "no combined queues" in build.reason(build.solve(SET, machine(0, 0)))
 

@@ -50,6 +50,11 @@ class Channels:
         return _pairs(self.combined, self.rx, self.tx)
 
     @property
+    def apart(self) -> bool:
+        """Whether receive and transmit queues are counted apart, and none are combined."""
+        return not self.combined_max and not self.combined and bool(self.rx or self.tx or self.rx_max or self.tx_max)
+
+    @property
     def indices(self) -> int | None:
         """Queue indices in use in either direction: combined plus the larger of rx and tx; None when not reported."""
         known = [count for count in (self.combined, max(self.rx or 0, self.tx or 0)) if count]

@@ -21,6 +21,11 @@ def solve(situation: Situation) -> Solution | Declined:
     if nic is None or topology is None or not topology.online:
         return situation.declined("which CPUs there are is not known")
     channels = nic.channels
+    if channels is not None and channels.apart:
+        return situation.declined(
+            f"the device has receive and transmit queues apart (rx {_of(channels.rx, channels.rx_max)}, "
+            f"tx {_of(channels.tx, channels.tx_max)}) and no combined ones, which virtio_net has; a hand can set them"
+        )
     if channels is None or channels.combined is None or channels.combined_max is None:
         return situation.declined(
             "how many queues the device offers is not known (ethtool's channels could not be read)"
@@ -31,6 +36,10 @@ def solve(situation: Situation) -> Solution | Declined:
     if channels.combined != wanted:
         return Solution((_change(nic, channels.combined, wanted, channels.combined_max),), (_LOOK_AGAIN, _XDP))
     return situation.declined(_already(wanted, channels.combined_max, len(topology.online)))
+
+
+def _of(now: int | None, most: int | None) -> str:
+    return f"{'?' if now is None else now} of {'?' if most is None else most}"
 
 
 def _already(pairs: int, offered: int, cpus: int) -> str:
