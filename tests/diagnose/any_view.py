@@ -101,6 +101,7 @@ def _irqbalance() -> SearchStrategy[Irqbalance]:
         policy_script=st.none(),
         banned_cpus=_nothing_or(CPUS),
         banned_cpus_key=st.sampled_from(["IRQBALANCE_BANNED_CPUS", None]),
+        deprecated_keys=_several(st.just("IRQBALANCE_BANNED_CPUS")),
     )
     return st.builds(
         Irqbalance,

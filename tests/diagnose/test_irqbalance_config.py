@@ -8,6 +8,7 @@ from tuneagent.diagnose.irqbalance_config import judge
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.finding import Severity
 
+OLD = "IRQBALANCE_BANNED_CPUS"
 FAULT = "line 3: --banirq without a number"
 
 
@@ -24,8 +25,18 @@ def test_a_fault_without_effect_is_worth_knowing_only() -> None:
 
 
 def test_the_deprecated_key() -> None:
-    old = balanced(make.snapshot(), banned_cpus_key="IRQBALANCE_BANNED_CPUS", banned_cpus=CpuSet(0xF8))
-    assert finding(judge, single(old)).severity is Severity.INFO
+    old = balanced(make.snapshot(), banned_cpus_key=OLD, banned_cpus=CpuSet(0xF8), deprecated_keys=(OLD,))
+    found = finding(judge, single(old))
+    assert (found.severity, value(found, "deprecated_key")) == (Severity.INFO, OLD)
+    assert "Both" not in found.explanation
+
+
+def test_the_deprecated_key_beside_its_successor() -> None:
+    new = "IRQBALANCE_BANNED_CPULIST"
+    both = balanced(make.snapshot(), banned_cpus_key=new, banned_cpus=CpuSet(0b10), deprecated_keys=(OLD,))
+    found = finding(judge, single(both))
+    assert value(found, "deprecated_key") == OLD
+    assert "Both are set" in found.explanation
 
 
 def test_a_sound_file_is_clear() -> None:

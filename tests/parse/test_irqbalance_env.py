@@ -72,7 +72,10 @@ def test_quotes_blanks_and_continued_lines(line: str, irqs: set[int]) -> None:
         ("IRQBALANCE_BANNED_CPUS=f8", [3, 4, 5, 6, 7], "IRQBALANCE_BANNED_CPUS"),
         ('IRQBALANCE_BANNED_CPUS="3,00000000"', [32, 33], "IRQBALANCE_BANNED_CPUS"),
         ("IRQBALANCE_BANNED_CPULIST=2-3\nIRQBALANCE_BANNED_CPUS=f0", [2, 3], "IRQBALANCE_BANNED_CPULIST"),
-        ("IRQBALANCE_BANNED_CPULIST=\nIRQBALANCE_BANNED_CPUS=f0", [], "IRQBALANCE_BANNED_CPULIST"),
+        ("IRQBALANCE_BANNED_CPULIST=\nIRQBALANCE_BANNED_CPUS=f0", [4, 5, 6, 7], "IRQBALANCE_BANNED_CPUS"),
+        ("IRQBALANCE_BANNED_CPULIST=1\nIRQBALANCE_BANNED_CPUS=", [1], "IRQBALANCE_BANNED_CPULIST"),
+        ("IRQBALANCE_BANNED_CPULIST=\nIRQBALANCE_BANNED_CPUS=' '", [], "IRQBALANCE_BANNED_CPULIST"),
+        ("IRQBALANCE_BANNED_CPULIST=", [], "IRQBALANCE_BANNED_CPULIST"),
         ('IRQBALANCE_BANNED_CPUS=""', [], "IRQBALANCE_BANNED_CPUS"),
     ],
 )
@@ -80,6 +83,7 @@ def test_banned_cpus_tell_empty_from_unset(text: str, cpus: list[int], key: str)
     config = read(text)
     assert config.banned_cpus == CpuSet.of(cpus)
     assert config.banned_cpus_key == key
+    assert config.deprecated_keys == (("IRQBALANCE_BANNED_CPUS",) if "BANNED_CPUS=" in text else ())
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from tuneagent.model.view import View
 
 NAME = "irqbalance-config"
 DEPRECATED_KEY = "IRQBALANCE_BANNED_CPUS"
+KEY = "IRQBALANCE_BANNED_CPULIST"
 MOST_ERRORS = 20
 
 
@@ -24,7 +25,7 @@ def judge(view: View) -> tuple[Judgement, ...]:
 
 def _judge(view: View, config: IrqbalanceConfig) -> Judgement:
     path = clean(config.path)
-    deprecated = config.banned_cpus_key == DEPRECATED_KEY
+    deprecated = DEPRECATED_KEY in config.deprecated_keys
     errors = tuple(
         Evidence("configuration_error", clean(error, SENTENCE_LENGTH), "", path)
         for error in config.errors[:MOST_ERRORS]
@@ -38,7 +39,7 @@ def _judge(view: View, config: IrqbalanceConfig) -> Judgement:
         MACHINE,
         Severity.WARNING if errors and not unused else Severity.INFO,
         f"{path} has {'faults' if errors else 'a deprecated key'}",
-        " ".join((*_faults(config), *_old(deprecated=deprecated), *_unused(unused=unused))),
+        " ".join((*_faults(config), *_old(config), *_unused(unused=unused))),
         (*errors, *old),
     )
 
@@ -51,8 +52,11 @@ def _faults(config: IrqbalanceConfig) -> tuple[str, ...]:
     )
 
 
-def _old(*, deprecated: bool) -> tuple[str, ...]:
-    return (f"{DEPRECATED_KEY} is a mask and deprecated; IRQBALANCE_BANNED_CPULIST is a list.",) if deprecated else ()
+def _old(config: IrqbalanceConfig) -> tuple[str, ...]:
+    if DEPRECATED_KEY not in config.deprecated_keys:
+        return ()
+    old = f"{DEPRECATED_KEY} is a mask and deprecated; {KEY} is a list."
+    return (old, "Both are set, and versions differ in which they take.") if config.banned_cpus_key == KEY else (old,)
 
 
 def _unused(*, unused: bool) -> tuple[str, ...]:

@@ -21,10 +21,15 @@ class IrqbalanceConfig:
     """--banmod / -m."""
     policy_script: str | None
     banned_cpus: CpuSet | None
-    """IRQBALANCE_BANNED_CPULIST (wins) or the deprecated IRQBALANCE_BANNED_CPUS; empty = "ban none", None = not set."""
+    """IRQBALANCE_BANNED_CPULIST (wins) or the deprecated IRQBALANCE_BANNED_CPUS; empty = "ban none", None = not set.
+
+    An empty one yields to the other.
+    """
     banned_cpus_key: str | None
     errors: tuple[str, ...]
     """Faults in it, such as an empty --banirq, each with its line."""
+    deprecated_keys: tuple[str, ...] = ()
+    """Variables that it sets and irqbalance deprecates, whether or not they are the ones that count."""
     plain_line: str | None = None
     """The one line that sets ``key``, exactly, where it is plain enough to be edited by a command; else None."""
     hand_only: str | None = None

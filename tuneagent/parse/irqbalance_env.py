@@ -3,7 +3,7 @@
 Debian has /etc/default/irqbalance with IRQBALANCE_ARGS (before: OPTIONS), RHEL /etc/sysconfig/irqbalance with
 IRQBALANCE_ARGS, Gentoo and Arch /etc/conf.d/irqbalance with IRQBALANCE_OPTS. Where both are set,
 IRQBALANCE_BANNED_CPULIST counts here, as its successor, although there are versions whose cputree.c looks at the
-deprecated IRQBALANCE_BANNED_CPUS first.
+deprecated IRQBALANCE_BANNED_CPUS first. Those test both for their length: one that is set to nothing yields to the other.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def parse(text: str, path: str) -> IrqbalanceConfig:
     values = _values(text, errors)
     key = next((key for key in _OPTION_KEYS if key in values), None)
     options, arguments = _options(values.get(key or ""), errors)
-    cpus_key = next((key for key in (_CPULIST, _CPUS) if key in values), None)
+    keys = [key for key in (_CPULIST, _CPUS) if key in values]
+    cpus_key = next((key for key in keys if values[key].text.strip()), keys[0] if keys else None)
     cpus = _banned_cpus(cpus_key, values[cpus_key], errors) if cpus_key else None
     line, hand_only = plain_line(text, key)
     return IrqbalanceConfig(
@@ -58,6 +59,7 @@ def parse(text: str, path: str) -> IrqbalanceConfig:
         banned_cpus=cpus,
         banned_cpus_key=cpus_key,
         errors=tuple(errors),
+        deprecated_keys=(_CPUS,) if _CPUS in values else (),
         plain_line=line,
         hand_only=hand_only,
     )
