@@ -3,7 +3,7 @@
 Debian has /etc/default/irqbalance with IRQBALANCE_ARGS (before: OPTIONS), RHEL /etc/sysconfig/irqbalance with
 IRQBALANCE_ARGS, Gentoo and Arch /etc/conf.d/irqbalance with IRQBALANCE_OPTS. Where both are set,
 IRQBALANCE_BANNED_CPULIST counts here, as its successor, although there are versions whose cputree.c looks at the
-deprecated IRQBALANCE_BANNED_CPUS first. Those test both for their length: one that is set to nothing yields to the other.
+deprecated IRQBALANCE_BANNED_CPUS first. Those test both for their length: an empty one yields to the other.
 """
 
 from __future__ import annotations
