@@ -91,6 +91,13 @@ def test_a_pin_that_moved_without_irqbalance_was_moved_by_something_else() -> No
         assert value(found, "irq31_affinity") == "0 -> 2"
 
 
+def test_those_that_bounce_under_traffic_are_told_by_interrupt_spread() -> None:
+    view = make.view(with_irqs(PINNED, at({31: 2, 33: 3})), before=PINNED)
+    falls = {31: make.irq_rate(31, {0: 300, 2: 400}), 33: make.irq_rate(33, {3: 990, 1: 9})}
+    assert finding(judge, replace(view, irqs=falls)).irqs == (33,)
+    assert judge(replace(view, irqs=falls | {33: make.irq_rate(33, {3: 500, 1: 400})})) == ()
+
+
 def test_what_may_go_anywhere_is_the_kernels_to_place() -> None:
     elsewhere = with_irqs(free(), lambda line: replace(line, effective_affinity=CpuSet.of([3])))
     assert judge(make.view(elsewhere, before=free())) == ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tuneagent.diagnose import balancer, sources
+from tuneagent.diagnose.placement import landings
 from tuneagent.diagnose.subjects import data_irqs, no_interrupts, no_topology, online, single_cpu, virtio_nics
 from tuneagent.diagnose.wording import SENTENCE_LENGTH, clean, named
 from tuneagent.model.cpuset import CpuSet
@@ -25,10 +26,16 @@ def judge(view: View) -> tuple[Judgement, ...]:
 
 
 def _moved_by_another(view: View, nic: Nic) -> tuple[Finding, ...]:
-    """Pins that moved although irqbalance does not run. Those that may go anywhere are the kernel's to place."""
+    """Pins that moved although irqbalance does not run. Those that may go anywhere are the kernel's to place.
+
+    Of those that were busy and bounced, interrupt-spread tells the same.
+    """
     cpus = online(view)
+    told = {item.irq.irq for item in landings(view, data_irqs(nic)) if item.bounces}
     moved = [
-        line for line in _lines(view, nic) if cpus is not None and _changes(view, line) and _was_pinned(view, line)
+        line
+        for line in _lines(view, nic)
+        if cpus is not None and line.irq not in told and _changes(view, line) and _was_pinned(view, line)
     ]
     return (_moved(view, nic, moved, [], runs=False),) if moved else ()
 
