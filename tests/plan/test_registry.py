@@ -9,6 +9,8 @@ from tuneagent.plan.registry import OF_ANY_NIC, OF_THE_MACHINE, SOLVERS, solver_
 NO_SOLVERS = {
     "conflicts",
     "fault",
+    "irqbalance_edit",
+    "mover",
     "placement",
     "policy_load",
     "policy_scalar",

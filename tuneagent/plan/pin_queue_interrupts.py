@@ -9,6 +9,7 @@ from tuneagent.model.irq import IrqLine, QueueIrq, QueueRole
 from tuneagent.model.nic import Nic
 from tuneagent.model.plan import Change, Declined, TunableKind
 from tuneagent.model.topology import CpuTopology
+from tuneagent.plan.mover import moved_by_another
 from tuneagent.plan.placement import place
 from tuneagent.plan.situation import Situation, Solution, echo, nic_target, text_of, undo_echo
 
@@ -45,7 +46,7 @@ def _pin(situation: Situation, nic: Nic, topology: CpuTopology, cpus: Mapping[in
                 notes.append(note)
             if _may_write(line) and not _is_at(line, cpu, topology):
                 changes.append(_change(nic, queue_irq, line, cpu))
-    return Solution(tuple(changes), (*notes, *_about_cpus(topology, cpus)))
+    return Solution(tuple(changes), (*notes, *_about_mover(situation, nic), *_about_cpus(topology, cpus)))
 
 
 def _may_write(line: IrqLine | None) -> bool:
@@ -83,6 +84,12 @@ def _change(nic: Nic, queue_irq: QueueIrq, line: IrqLine | None, cpu: int) -> Ch
         do=echo(str(cpu), path),
         undo=undo_echo(old, path),
     )
+
+
+def _about_mover(situation: Situation, nic: Nic) -> tuple[str, ...]:
+    """That interrupts moved within the interval although irqbalance does not run, or was told to leave them."""
+    moved = moved_by_another(situation.view, nic)
+    return ("something else moves these interrupts; find it first, or it will undo the pins",) if moved else ()
 
 
 def _about_cpus(topology: CpuTopology, cpus: Mapping[int, int]) -> tuple[str, ...]:

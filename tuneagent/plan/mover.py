@@ -1,0 +1,56 @@
+"""Whether something other than irqbalance moves a NIC's interrupts, as far as two samples show."""
+
+from __future__ import annotations
+
+from tuneagent.model.irq import IrqLine, QueueIrq
+from tuneagent.model.irqbalance import Irqbalance
+from tuneagent.model.nic import Nic
+from tuneagent.model.view import View
+
+MIN_INTERRUPTS = 100
+"""Fewer in the interval show nothing of where an interrupt went."""
+ASTRAY_PERCENT = 10.0
+"""A share that a CPU takes which the interrupt is not placed on; less is one move near an end of the interval."""
+
+
+def moved_by_another(view: View, nic: Nic) -> bool:
+    """Whether a queue interrupt moved that irqbalance is known not to have moved: it does not run, or was told so.
+
+    False as well where it is not known whether irqbalance runs, and with one sample.
+    """
+    if view.before is None:
+        return False
+    ends = (view.before.irqbalance, view.after.irqbalance)
+    return any(
+        _moved(view, irq) and all(_leaves(end, view.after.irq(irq.irq)) for end in ends) for irq in nic.data_irqs_in_use
+    )
+
+
+def _leaves(balancer: Irqbalance | None, line: IrqLine | None) -> bool:
+    """Whether irqbalance does not run, or runs and was told to leave this interrupt."""
+    if balancer is None or balancer.running is None or line is None:
+        return False
+    config = balancer.config
+    numbers = balancer.banned_irqs | (config.banned_irqs if config is not None else frozenset())
+    patterns = balancer.banned_modules + (config.banned_modules if config is not None else ())
+    by_name = any(pattern and pattern in name for pattern in patterns for name in line.actions)
+    return not balancer.running or line.irq in numbers or by_name
+
+
+def _moved(view: View, irq: QueueIrq) -> bool:
+    """Whether it is placed elsewhere than before, or fell on a CPU where it was placed at neither end."""
+    old = view.before.irq(irq.irq) if view.before is not None else None
+    new = view.after.irq(irq.irq)
+    if old is None or new is None:
+        return False
+    places = ((old.affinity, new.affinity), (old.effective_affinity, new.effective_affinity))
+    return any(a is not None and b is not None and a != b for a, b in places) or _astray(view, irq, new)
+
+
+def _astray(view: View, irq: QueueIrq, line: IrqLine) -> bool:
+    rate, placed = view.rate_of(irq), line.effective_affinity
+    # A controller that spreads an interrupt over several CPUs by itself has moved nothing.
+    if rate is None or rate.count < MIN_INTERRUPTS or placed is None or len(placed) != 1:
+        return False
+    astray = sum(count for cpu, count in rate.per_cpu.items() if cpu not in placed)
+    return 100.0 * astray / rate.count > ASTRAY_PERCENT
