@@ -135,7 +135,8 @@ def test_worst_first_then_most_to_gain_then_by_name() -> None:
     )
     now = build.with_nic(make.snapshot(), tx_queues=tuple(TxQueue(queue, CpuSet(), 0) for queue in range(4)))
     findings = (build.finding("warn"), build.finding("crit", severity=Severity.CRITICAL))
-    answer = of(now, *findings, policies=policies)
+    # Asked for by name, for all of them make the same changes.
+    answer = plan(make.view(now), findings, policies, [policy.name for policy in policies])
     assert [advice.policy for advice in answer.advice] == ["z-worst", "c-great", "a-small", "a-none", "b-none"]
 
 
@@ -266,6 +267,32 @@ def test_a_policy_that_is_asked_for_is_worked_out_without_a_finding() -> None:
     (advice,) = plan(view, (), EVERY, {"pin"}).advice
     assert (advice.id, advice.findings) == ("pin:eth0", ())
     assert len([change for change in advice.changes if change.kind is TunableKind.IRQ_AFFINITY]) == 6
+
+
+def test_two_policies_that_change_the_same_are_told_once() -> None:
+    mine = replace(PIN, name="aa-pin", actions=(Action.PIN_QUEUE_INTERRUPTS,))
+    answer = of(PILED, build.finding("share"), policies=(PIN, mine, XPS))
+    assert ids(answer) == ["aa-pin:eth0"]
+    assert reasons(answer) == {"pin:eth0": "makes the same changes as aa-pin"}
+    assert answer.declined[0].rules == ("share",)
+
+
+def test_the_first_by_rank_stands_where_two_change_the_same() -> None:
+    gain = (Expectation("transactions_per_sec", "up", 30.0, 40.0, "a run"),)
+    better = replace(PIN, name="zz-pin", expects=gain)
+    assert ids(of(PILED, build.finding("share"), policies=(PIN, better))) == ["zz-pin:eth0"]
+
+
+def test_what_is_asked_for_by_name_stands_beside_its_double() -> None:
+    double = replace(PIN, name="zz-pin")
+    answer = plan(make.view(PILED), [build.finding("share")], (PIN, double), ["zz-pin"])
+    assert sorted(ids(answer)) == ["pin:eth0", "zz-pin:eth0"]
+
+
+def test_more_than_the_same_changes_is_another_advice() -> None:
+    more = build.policy(Action.XPS_BY_QUEUE, Action.PIN_QUEUE_INTERRUPTS, name="more", rules=("share",))
+    now = build.with_nic(PILED, tx_queues=tuple(TxQueue(index, CpuSet(), 0) for index in range(4)))
+    assert len(of(now, build.finding("share"), policies=(PIN, more)).advice) == 2
 
 
 def test_a_figure_is_told_only_for_the_finding_that_it_was_measured_for() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from tuneagent.model.plan import Advice, TunableKind
@@ -78,6 +78,26 @@ def settle(advice: Iterable[tuple[Policy, Advice]]) -> tuple[tuple[Advice, ...],
                 standing.remove((policy, loser))
                 lost.append((loser, f"{conflict.reason} ({winner.id})"))
     return tuple(one for _, one in standing), tuple(lost)
+
+
+def first_of_each(
+    advice: Iterable[tuple[Policy, Advice]], asked: Collection[str] = ()
+) -> tuple[list[tuple[Policy, Advice]], tuple[tuple[Advice, str], ...]]:
+    """Of advice that makes exactly the same changes on one subject, the first; and the others with the reason.
+
+    What was asked for by name stands in any case.
+    """
+    first: dict[tuple[object, ...], str] = {}
+    standing: list[tuple[Policy, Advice]] = []
+    again: list[tuple[Advice, str]] = []
+    for policy, one in advice:
+        made = tuple((change.kind, change.where, change.new, change.do) for change in one.changes)
+        same = first.setdefault((one.subject, policy.role, made), policy.name)
+        if same == policy.name or policy.name in asked:
+            standing.append((policy, one))
+        else:
+            again.append((one, f"makes the same changes as {same}"))
+    return standing, tuple(again)
 
 
 def _winner(

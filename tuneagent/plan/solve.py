@@ -13,7 +13,7 @@ from tuneagent.model.nic import Nic
 from tuneagent.model.plan import ORDER, Advice, Change, Declined, Plan
 from tuneagent.model.policy import Action, Expectation, Policy
 from tuneagent.model.view import View
-from tuneagent.plan.conflicts import MACHINE, settle
+from tuneagent.plan.conflicts import MACHINE, first_of_each, settle
 from tuneagent.plan.event_index_on import domain_of
 from tuneagent.plan.registry import OF_ANY_NIC, OF_THE_MACHINE, solver_of
 from tuneagent.plan.situation import Situation, Solution
@@ -55,8 +55,11 @@ def plan(view: View, judgements: Iterable[Judgement], policies: Sequence[Policy]
         answers.append((question.policy, answer))
         if _pins(question.policy):
             pinned.add(question.subject)
-    standing, lost = settle(sorted(answers, key=lambda pair: _rank(pair[1])))
-    gave_way = (Declined(loser.policy, loser.subject, reason, _rules(loser.findings)) for loser, reason in lost)
+    once, again = first_of_each(sorted(answers, key=lambda pair: _rank(pair[1])), asked)
+    standing, lost = settle(once)
+    gave_way = (
+        Declined(loser.policy, loser.subject, reason, _rules(loser.findings)) for loser, reason in (*again, *lost)
+    )
     return Plan(standing, tuple(sorted((*declined, *gave_way), key=lambda one: (one.policy, one.subject))))
 
 
