@@ -66,7 +66,14 @@ def test_a_policy_in_full() -> None:
     ("old", "new", "fault"),
     [
         ("title: A title", "titel: A title", "2:1: unknown key 'titel'; expected one of name, title, when"),
-        ("title: A title", "titel: A title", "1:1: no key 'title'; expected it here"),
+        ("title: A title\n", "", "1:1: no key 'title'; expected it here"),
+        ("[interrupt-spread]", "[Interrupt_Spread]", "3:8: found 'Interrupt_Spread'"),
+        ("[interrupt-spread]", "[x]", "3:8: found 'x'; expected the name of a rule; `tuneagent explain` lists them"),
+        (
+            "source: a measurement}",
+            "source: a measurement, when: [queue-pairs-split]}",
+            "15:100: found 'queue-pairs-split'; expected the name of a rule; did you mean queue-pair-split?",
+        ),
         ("title: A title", "title: 3", "2:8: found 3; expected text"),
         ("title: A title", "title: true", "2:8: found true; expected text"),
         ("title: A title", "title:", "2:7: found nothing; expected text"),
@@ -121,6 +128,24 @@ def test_each_fault_has_its_place_and_says_what_was_expected(old: str, new: str,
     assert old in GOOD
     text = GOOD.replace(old, new).replace("napi_defer_hard_irq:", "hard_irq:")
     assert any(told.startswith(fault) for told in faults(text)), faults(text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("title: A title", "titel: A title", "did you mean title?"),
+        ("hard_irqs: 3", "hard_irq: 3", "did you mean napi_defer_hard_irqs?"),
+        ("worse_percent_max: 10", "worse-percent-max: 10", "did you mean worse_percent_max?"),
+        ("metric: trans", "Metric: trans", "did you mean metric?"),
+    ],
+)
+def test_a_key_that_is_nearly_spelled_is_not_missing_as_well(old: str, new: str, fault: str) -> None:
+    (told,) = faults(GOOD.replace(old, new))
+    assert told.endswith(fault)
+
+
+def test_a_key_far_from_the_missing_one_explains_nothing() -> None:
+    assert len(faults(GOOD.replace("title: A title", "banner: A title"))) == 2
 
 
 def test_no_mapping_at_all() -> None:

@@ -43,6 +43,14 @@ def test_a_shipped_policy_guards_what_must_not_get_worse(path: Path) -> None:
     assert all(expectation.source for expectation in policy.expects)
 
 
+def test_what_does_not_explain_itself_is_described() -> None:
+    schema = json_schema()
+    own = [schema["properties"][key] for key in ("why", "source", "avoid_when", "undo")]
+    figures = [schema["$defs"]["FileExpectation"]["properties"][key] for key in ("metric", "percent", "source")]
+    guards = [schema["$defs"]["FileGuard"]["properties"][key] for key in ("metric", "worse_percent_max")]
+    assert all(key["description"] for key in (*own, *figures, *guards))
+
+
 def test_ten_policies_are_shipped() -> None:
     assert len(SHIPPED) == 10
 

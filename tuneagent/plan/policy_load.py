@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 MAX_FILES = 1000
+_LIST = "; `tuneagent explain` lists them"
 
 
 def load(texts: Mapping[str, str], rules: frozenset[str]) -> tuple[Policy, ...]:
@@ -61,7 +62,20 @@ def _validate(path: str, document: Document) -> tuple[Policy | None, list[Fault]
     try:
         return PolicyFile.model_validate(document.value).policy(path), []
     except ValidationError as error:
-        return None, [_translate(path, document, detail) for detail in error.errors(include_url=False)]
+        details = error.errors(include_url=False)
+        meant = set(_meant(details))
+        return None, [
+            _translate(path, document, detail)
+            for detail in details
+            if detail["type"] != "missing" or detail["loc"] not in meant
+        ]
+
+
+def _meant(details: Iterable[ErrorDetails]) -> Iterator[tuple[int | str, ...]]:
+    """Keys that unknown ones nearly spell: that they are missing is told with the unknown one already."""
+    for detail in details:
+        close = _close(detail["loc"][-1], _known_keys(detail["loc"])) if detail["type"] == "extra_forbidden" else ()
+        yield from ((*detail["loc"][:-1], name) for name in close)
 
 
 def _translate(path: str, document: Document, detail: ErrorDetails) -> Fault:
@@ -139,11 +153,25 @@ def _one_of(given: Any, names: Sequence[str]) -> str:
 
 
 def _nearest(given: object, names: Iterable[str]) -> str:
-    close = difflib.get_close_matches(given[:80], sorted(names), n=1) if isinstance(given, str) else []
+    close = _close(given, names)
     return f"; did you mean {close[0]}?" if close else ""
 
 
+def _close(given: object, names: Iterable[str]) -> list[str]:
+    """The nearest name, if any is near; capitals and the wrong dash are the nearest misses of all."""
+    if not isinstance(given, str):
+        return []
+    spelled = {name.lower().replace("_", "-"): name for name in sorted(names)}
+    close = difflib.get_close_matches(given[:80].strip().lower().replace("_", "-"), list(spelled), n=1)
+    return [spelled[name] for name in close]
+
+
 def _allowed(loc: tuple[int | str, ...]) -> str:
+    return _one_of(loc[-1], _known_keys(loc))
+
+
+def _known_keys(loc: tuple[int | str, ...]) -> list[str]:
+    """The keys of the mapping that this key stands in."""
     from tuneagent.plan import policy_schema  # noqa: PLC0415 - see _validate
 
     models: dict[str | int, Any] = {
@@ -153,26 +181,32 @@ def _allowed(loc: tuple[int | str, ...]) -> str:
     }
     inner = len(loc) > 1
     model: Any = models[loc[0]] if inner else policy_schema.PolicyFile
-    return _one_of(loc[-1], list(model.model_fields))
+    return list(model.model_fields)
 
 
-def _rule_names(document: Document) -> Iterator[tuple[int, str]]:
-    when = document.value.get("when") if isinstance(document.value, dict) else None
-    for index, rule in enumerate(when if isinstance(when, list) else []):
-        if isinstance(rule, str):
-            yield index, rule
+def _rule_names(document: Document) -> Iterator[tuple[Path, str]]:
+    """Every rule that the file names, and where: in its own ``when`` and in those of its figures."""
+    root = document.value if isinstance(document.value, dict) else {}
+    expects = root.get("expects")
+    holders: list[tuple[Path, object]] = [((), root)]
+    holders.extend((("expects", index), one) for index, one in enumerate(expects if isinstance(expects, list) else []))
+    for where, holder in holders:
+        when = holder.get("when") if isinstance(holder, dict) else None
+        for index, rule in enumerate(when if isinstance(when, list) else []):
+            if isinstance(rule, str):
+                yield (*where, "when", index), rule
 
 
 def _unknown_rules(path: str, document: Document, rules: frozenset[str]) -> Iterator[Fault]:
-    for index, rule in _rule_names(document):
+    for where, rule in _rule_names(document):
         if rule not in rules:
-            place = document.place(("when", index))
+            place = document.place(where)
             yield Fault(
                 path,
                 place.line,
                 place.column,
                 f"found {shown(rule)}",
-                f"expected the name of a rule{_nearest(rule, rules)}",
+                f"expected the name of a rule{_nearest(rule, rules) or _LIST}",
             )
 
 

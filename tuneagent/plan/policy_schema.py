@@ -11,6 +11,7 @@ from tuneagent.model.identity import Role
 from tuneagent.model.policy import Action, Disruption, Expectation, Guard, Policy
 
 _KEBAB = r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$"
+_METRIC_IS = "What is measured, such as transactions_per_sec or latency_p99"
 _METRIC = r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$"
 
 
@@ -70,10 +71,14 @@ FileChange = Annotated[PlainChange | DeferChange, Field(discriminator="action")]
 class FileExpectation(_Strict):
     """What should improve, and where that number comes from."""
 
-    metric: Metric
+    metric: Annotated[Metric, Field(description=_METRIC_IS)]
     direction: Literal["up", "down"]
-    percent: Annotated[list[Percent], Field(min_length=2, max_length=2), AfterValidator(_ordered)]
-    source: Line
+    percent: Annotated[
+        list[Percent],
+        Field(min_length=2, max_length=2, description="By how much of its old value: the least and the most seen"),
+        AfterValidator(_ordered),
+    ]
+    source: Annotated[Line, Field(description="Who measured it, on what, and when")]
     when: Annotated[
         list[Name], Field(max_length=32, description="Rules for whose findings it was measured; none: for all")
     ] = []
@@ -82,8 +87,8 @@ class FileExpectation(_Strict):
 class FileGuard(_Strict):
     """What must not get worse, and by how much at most."""
 
-    metric: Metric
-    worse_percent_max: Percent
+    metric: Annotated[Metric, Field(description=_METRIC_IS)]
+    worse_percent_max: Annotated[Percent, Field(description="Percent of its value before the change")]
 
 
 class PolicyFile(_Strict):
@@ -100,14 +105,14 @@ class PolicyFile(_Strict):
     changes: Annotated[
         list[FileChange], Field(min_length=1, max_length=8, description="In order; the last is the purpose")
     ]
-    why: Prose
-    source: Prose
+    why: Annotated[Prose, Field(description="Why the changes help, in terms of what the kernel does")]
+    source: Annotated[Prose, Field(description="The documents and measurements that this rests on")]
     requires: Annotated[list[Line], Field(max_length=16)] = []
     disruption: Literal["none", "link-flap", "cold-start"]
     expects: Annotated[list[FileExpectation], Field(max_length=16, description="Empty: not known")]
     guards: Annotated[list[FileGuard], Field(max_length=16)]
-    avoid_when: Prose
-    undo: Prose
+    avoid_when: Annotated[Prose, Field(description="Where it would do harm or nothing")]
+    undo: Annotated[Prose, Field(description="What takes it back, and what else ends it, such as a restart")]
 
     def policy(self, path: str) -> Policy:
         """The noun that everything else uses."""
