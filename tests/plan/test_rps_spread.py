@@ -51,4 +51,6 @@ def test_an_unreadable_map_has_no_undo() -> None:
 def test_one_vector_for_all_queues_interrupts_one_cpu() -> None:
     for role in (QueueRole.SHARED_QUEUES, QueueRole.DEVICE):
         now = build.with_nic(make.snapshot(4, 2), queue_irqs=(QueueIrq(33, role, None),))
-        assert [change.new for change in build.changes(build.solve(RPS, now))] == ["d", "d"]
+        old = build.with_line(now, 33, effective_affinity=None)
+        for one in (now, old):
+            assert [change.new for change in build.changes(build.solve(RPS, one))] == ["d", "d"]

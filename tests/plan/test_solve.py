@@ -177,6 +177,12 @@ def test_a_cpus_finding_is_answered_on_a_nic_with_one_line_for_all() -> None:
     assert ids(of(config, build.finding("saturated", "cpu0"))) == []
 
 
+def test_a_mask_of_one_cpu_is_where_an_interrupt_goes_without_an_effective_affinity() -> None:
+    old = replace(PILED, irqs=tuple(replace(line, effective_affinity=None) for line in PILED.irqs or ()))
+    assert ids(of(old, build.finding("share", subject="cpu3"))) == ["pin:eth0"]
+    assert "on this CPU" in " ".join(reasons(of(old, build.finding("share", subject="cpu1"))).values())
+
+
 def test_a_finding_that_names_interrupts_is_about_their_nic() -> None:
     one_queue = make.snapshot(queues=1)
     assert ids(of(one_queue, build.finding("saturated", "cpu3", irqs=(31,)))) == ["rps:eth0"]

@@ -32,6 +32,12 @@ class IrqLine:
     movable_reason: str | None = None
     """Why it cannot be moved, or why that is not known."""
 
+    @property
+    def served_by(self) -> CpuSet:
+        """effective_affinity, else a mask that leaves one CPU only; the empty set where neither tells."""
+        one = self.affinity if self.affinity is not None and len(self.affinity) == 1 else None
+        return self.effective_affinity or one or CpuSet()
+
 
 class QueueRole(StrEnum):
     """What a virtio-net interrupt serves (drivers/virtio/virtio_pci_common.c, drivers/net/virtio_net.c)."""

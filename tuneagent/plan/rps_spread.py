@@ -47,7 +47,7 @@ def _interrupted(situation: Situation, nic: Nic, topology: CpuTopology) -> CpuSe
     taken = CpuSet()
     for queue_irq in shared:
         line = situation.view.after.irq(queue_irq.irq)
-        taken |= (line.effective_affinity if line is not None else None) or CpuSet()
+        taken |= line.served_by if line is not None else CpuSet()
     return taken
 
 

@@ -110,7 +110,7 @@ def _subjects(view: View, finding: Finding, policy: Policy) -> tuple[str, ...]:
 
 def _interrupts(view: View, nic: Nic, cpu: int) -> bool:
     lines = [view.after.irq(queue_irq.irq) for queue_irq in nic.data_irqs_in_use]
-    return any(line is not None and cpu in (line.effective_affinity or ()) for line in lines)
+    return any(line is not None and cpu in line.served_by for line in lines)
 
 
 def _answer(view: View, question: _Question, *, pinning: bool) -> Advice | Declined:
