@@ -9,7 +9,7 @@ from tuneagent.model.irqbalance import Irqbalance, IrqbalanceConfig
 from tuneagent.model.nic import Nic
 from tuneagent.model.plan import Change, Declined, TunableKind
 from tuneagent.plan.irqbalance_edit import Edit
-from tuneagent.plan.situation import IRQBALANCE_UNIT, Situation, Solution, nic_target, queues_in_use
+from tuneagent.plan.situation import IRQBALANCE_UNIT, Situation, Solution, nic_target
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./=,:+@%-]+")
 """Options that mean the same to the shell, to systemd's EnvironmentFile= and to sed, with or without quotes."""
@@ -58,7 +58,7 @@ def _unusable(config: IrqbalanceConfig | None) -> str:
 
 
 def _unbanned(situation: Situation, nic: Nic, balance: Irqbalance, config: IrqbalanceConfig) -> tuple[QueueIrq, ...]:
-    used = set(queues_in_use(nic))
+    used = set(nic.queues_in_use)
     return tuple(
         queue_irq
         for queue_irq in nic.irqs_of(QueueRole.INPUT, QueueRole.OUTPUT)

@@ -67,11 +67,6 @@ def nic_target(nic: Nic, queue: int | None = None, queue_role: str | None = None
     )
 
 
-def queues_in_use(nic: Nic) -> tuple[int, ...]:
-    """:attr:`Nic.queues_in_use`, for solvers that go through the interrupts one by one."""
-    return nic.queues_in_use
-
-
 def echo(value: str, path: str) -> str:
     """The shell line that writes a value. Interface names may hold ``$``, ``;`` and quotes: both sides are quoted."""
     return f"echo {shlex.quote(value)} > {shlex.quote(path)}"
