@@ -115,8 +115,9 @@ def test_the_distribution_s_file_goes_before_upstream_s(tmp_path: Path) -> None:
 def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
     path = ENVIRONMENT_FILES[0]
     seen = snapshot(Refusing(guest(tmp_path, irqbalance_env="OPTIONS=x\n"), path))
-    assert seen.irqbalance is not None
-    assert seen.irqbalance.config is None
+    config = seen.irqbalance.config if seen.irqbalance is not None else None
+    assert config is not None
+    assert (config.path, len(config.errors), config.key) == (path, 1, None)
     assert [(gap.what, gap.reason) for gap in gaps_at(seen, path)] == [("irqbalance.config", Reason.PERMISSION)]
 
 

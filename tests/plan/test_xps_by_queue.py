@@ -12,6 +12,7 @@ from tuneagent.model.irq import QueueIrq, QueueRole
 from tuneagent.model.nic import TxQueue
 from tuneagent.model.policy import Action
 from tuneagent.model.snapshot import Snapshot
+from tuneagent.plan.solve import plan
 
 XPS = Action.XPS_BY_QUEUE
 
@@ -88,3 +89,10 @@ def test_every_cpu_transmits_somewhere_and_no_map_is_empty(cpus: int, queues: in
     assert len(sets) == queues
     assert all(sets)
     assert {cpu for one in sets for cpu in one} == set(range(cpus))
+
+
+def test_maps_do_not_follow_interrupts_that_moved_within_the_interval() -> None:
+    before = make.snapshot()
+    view = make.view(build.spread(before, 3), before)
+    asked = plan(view, (), (build.policy(XPS, name="xps"),), {"xps"})
+    assert [one.reason for one in asked.declined if "pin them" in one.reason]

@@ -6,17 +6,9 @@ from tuneagent.model.irqbalance import Irqbalance
 from tuneagent.model.view import View
 
 
-def known(view: View) -> Irqbalance | None:
-    """What is known, by the later sample, or by the earlier where the later does not know whether it runs."""
-    now = view.after.irqbalance
-    old = view.before.irqbalance if view.before is not None else None
-    unknown = now is None or now.running is None
-    return old if unknown and old is not None and old.running is not None else now
-
-
 def running(view: View) -> bool | None:
     """Whether irqbalance runs; None when that is not known."""
-    balancer = known(view)
+    balancer = view.irqbalance
     return balancer.running if balancer is not None else None
 
 
@@ -25,7 +17,7 @@ def banned(view: View, irq: int) -> bool:
 
     A ban over its socket cannot be seen here. ``--banmod`` matches any part of a name (irqbalance(1)).
     """
-    balancer = known(view)
+    balancer = view.irqbalance
     if balancer is None:
         return False
     line = view.after.irq(irq)

@@ -142,7 +142,7 @@ def _finding(
 
 
 def _process(view: View) -> Evidence:
-    known = balancer.known(view)
+    known = view.irqbalance
     command = " ".join(known.command) if known is not None else ""
     return Evidence("irqbalance_command", clean(command, SENTENCE_LENGTH) or "unknown", "", sources.IRQBALANCE)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tuneagent.model.irq import QueueIrq
+from tuneagent.model.irqbalance import Irqbalance
 from tuneagent.model.missing import Missing
 from tuneagent.model.nic import Nic
 from tuneagent.model.snapshot import Snapshot
@@ -141,6 +142,23 @@ class View:
     def rate_of(self, irq: QueueIrq) -> IrqRate | None:
         """Rate of a queue's interrupt; None where it is unknown."""
         return self.irqs.get(irq.irq)
+
+    @property
+    def irqbalance(self) -> Irqbalance | None:
+        """What is known of irqbalance: by the later sample, or by the earlier where only that knows whether it runs."""
+        now = self.after.irqbalance
+        old = self.before.irqbalance if self.before is not None else None
+        unknown = now is None or now.running is None
+        return old if unknown and old is not None and old.running is not None else now
+
+    def moved(self, irq: int) -> bool:
+        """Whether an interrupt is placed elsewhere than in the earlier sample; False with one sample."""
+        old = self.before.irq(irq) if self.before is not None else None
+        new = self.after.irq(irq)
+        if old is None or new is None:
+            return False
+        places = ((old.affinity, new.affinity), (old.effective_affinity, new.effective_affinity))
+        return any(first is not None and last is not None and first != last for first, last in places)
 
     def nic_before(self, nic: Nic) -> Nic | None:
         """The same interface in the earlier sample."""

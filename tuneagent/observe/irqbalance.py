@@ -69,8 +69,18 @@ def _socket(gaps: Gaps, process: Process | None) -> str | None:
 
 def _config(gaps: Gaps) -> IrqbalanceConfig | None:
     for path in ENVIRONMENT_FILES:
+        before = len(gaps.missing)
         text = gaps.text("irqbalance.config", path, optional=True)
-        if text is not None:
-            parse = partial(irqbalance_env.parse, path=path)
-            return gaps.understood("irqbalance.config", path, text.text, parse)
+        parse = partial(irqbalance_env.parse, path=path)
+        config = gaps.understood("irqbalance.config", path, text.text, parse) if text is not None else None
+        if config is None and len(gaps.missing) > before:
+            # It is there: whoever would edit it must not be told that there is none.
+            return _unusable(path, gaps.missing[-1].detail)
+        if config is not None:
+            return config
     return None
+
+
+def _unusable(path: str, detail: str) -> IrqbalanceConfig:
+    nothing: frozenset[int] = frozenset()
+    return IrqbalanceConfig(path, None, (), nothing, (), None, None, None, errors=(detail,), hand_only=detail)

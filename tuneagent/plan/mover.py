@@ -39,12 +39,8 @@ def _leaves(balancer: Irqbalance | None, line: IrqLine | None) -> bool:
 
 def _moved(view: View, irq: QueueIrq) -> bool:
     """Whether it is placed elsewhere than before, or fell on a CPU where it was placed at neither end."""
-    old = view.before.irq(irq.irq) if view.before is not None else None
-    new = view.after.irq(irq.irq)
-    if old is None or new is None:
-        return False
-    places = ((old.affinity, new.affinity), (old.effective_affinity, new.effective_affinity))
-    return any(a is not None and b is not None and a != b for a, b in places) or _astray(view, irq, new)
+    line = view.after.irq(irq.irq)
+    return view.moved(irq.irq) or (line is not None and _astray(view, irq, line))
 
 
 def _astray(view: View, irq: QueueIrq, line: IrqLine) -> bool:

@@ -36,7 +36,7 @@ class Situation:
     @property
     def irqbalance(self) -> Irqbalance | None:
         """What is known of irqbalance now."""
-        return self.view.after.irqbalance
+        return self.view.irqbalance
 
     def declined(self, reason: str) -> Declined:
         """That this policy has nothing to do here."""

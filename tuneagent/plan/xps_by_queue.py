@@ -18,6 +18,8 @@ def solve(situation: Situation) -> Solution | Declined:
         return situation.declined("which CPUs there are is not known")
     if len(nic.queues_in_use) < 2:  # noqa: PLR2004 - one queue, nothing to select
         return situation.declined("one transmit queue: there is nothing to select, and the kernel keeps no map")
+    if not situation.pinning and any(situation.view.moved(irq.irq) for irq in nic.data_irqs_in_use):
+        return situation.declined("its interrupts moved within the interval; pin them before maps follow them")
     maps = transmit_maps(situation, nic, topology)
     queues = [queue for queue in nic.tx_queues if queue.index in maps]
     notes = tuple(
