@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from itertools import compress
-from operator import ne
+from operator import sub
 
 from tuneagent.model.counters import InterruptRow, Interrupts
 from tuneagent.model.view import IrqRate
 from tuneagent.rates.comparison import Comparison
-from tuneagent.rates.counters import delta_32
+from tuneagent.rates.counters import PLAUSIBLE_PER_SEC, WRAP_32, delta_32
 
 
 def compare(both: Comparison) -> tuple[dict[int, IrqRate], tuple[int, ...], tuple[int, ...]]:
@@ -42,16 +42,25 @@ def _irq(both: Comparison, old: InterruptRow, new: InterruptRow, columns: _Colum
     assert new.irq is not None  # noqa: S101 - the caller passes numbered rows only
     if columns.same and old.counts == new.counts:
         return IrqRate(new.irq, 0, {}, 0.0, seconds)
-    grown = columns.grown(old.counts, new.counts)
+    per_cpu = columns.plain_growth(old.counts, new.counts, seconds)
+    if per_cpu is None:
+        per_cpu = _growth(both, new.irq, columns.grown(old.counts, new.counts), seconds)
+    if per_cpu is None:
+        return None
+    count = sum(per_cpu.values())
+    return IrqRate(new.irq, count, per_cpu, count / seconds, seconds)
+
+
+def _growth(both: Comparison, irq: int, grown: list[tuple[int, int, int]], seconds: float) -> dict[int, int] | None:
+    """Growth by CPU with wraps unwrapped; None, with a note, where a count cannot have grown so."""
     per_cpu: dict[int, int] = {}
     for cpu, before, after in grown:
         growth = delta_32(before, after, seconds)
         if growth is None:
-            both.unknown(f"irq.{new.irq}", "/proc/interrupts", f"the count on CPU {cpu} {_why(before, after)}")
+            both.unknown(f"irq.{irq}", "/proc/interrupts", f"the count on CPU {cpu} {_why(before, after)}")
             return None
         per_cpu[cpu] = growth
-    count = sum(per_cpu.values())
-    return IrqRate(new.irq, count, per_cpu, count / seconds, seconds)
+    return per_cpu
 
 
 def _why(before: int, after: int) -> str:
@@ -68,10 +77,17 @@ class _Columns:
         new = {cpu: position for position, cpu in enumerate(after.cpus)}
         self.pairs = tuple((cpu, old[cpu], new[cpu]) for cpu in after.cpus if cpu in old)
 
+    def plain_growth(self, old: tuple[int, ...], new: tuple[int, ...], seconds: float) -> dict[int, int] | None:
+        """Growth by CPU in the common case, at C speed: no CPU came or went, and no count fell or leapt; else None."""
+        if not self.same or len(old) != len(new):
+            return None
+        growth = tuple(map(sub, new, old))
+        if min(growth) < 0 or max(growth) > PLAUSIBLE_PER_SEC * seconds or max(new) >= WRAP_32:
+            return None
+        return dict(compress(zip(self.cpus, growth, strict=False), growth))
+
     def grown(self, old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[int, int, int]]:
-        """(CPU, before, after) where they differ. The common case, no CPU came or went, runs at C speed."""
-        if self.same:
-            return list(compress(zip(self.cpus, old, new, strict=False), map(ne, old, new)))
+        """(CPU, before, after) where they differ, of the CPUs in both tables."""
         return [
             (cpu, old[first], new[last])
             for cpu, first, last in self.pairs
