@@ -7,6 +7,7 @@ from functools import partial
 from tuneagent.machine.source import Process
 from tuneagent.model.errors import SourceError
 from tuneagent.model.irqbalance import Irqbalance, IrqbalanceConfig
+from tuneagent.model.missing import Reason
 from tuneagent.observe.gaps import Gaps
 from tuneagent.parse import irqbalance_env, units
 from tuneagent.parse.irqbalance_arguments import irqbalance_command
@@ -67,13 +68,17 @@ def _socket(gaps: Gaps, process: Process | None) -> str | None:
     return f"{RUN}/{name}" if name in names else None
 
 
+_THERE = frozenset({Reason.PERMISSION, Reason.EMPTY, Reason.MALFORMED, Reason.TOO_LARGE})
+"""Reasons that say that a file is there, though it is of no use."""
+
+
 def _config(gaps: Gaps) -> IrqbalanceConfig | None:
     for path in ENVIRONMENT_FILES:
         before = len(gaps.missing)
         text = gaps.text("irqbalance.config", path, optional=True)
         parse = partial(irqbalance_env.parse, path=path)
         config = gaps.understood("irqbalance.config", path, text.text, parse) if text is not None else None
-        if config is None and len(gaps.missing) > before:
+        if config is None and len(gaps.missing) > before and gaps.missing[-1].reason in _THERE:
             # It is there: whoever would edit it must not be told that there is none.
             return _unusable(path, gaps.missing[-1].detail)
         if config is not None:
