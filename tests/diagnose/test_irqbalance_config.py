@@ -47,3 +47,8 @@ def test_a_sound_file_is_clear() -> None:
 def test_nothing_without_a_file_and_unjudged_when_not_looked_at() -> None:
     assert judge(single(make.snapshot())) == ()
     unjudged(judge, single(replace(make.snapshot(), irqbalance=None)))
+
+
+def test_a_file_that_could_not_be_read_is_neither_well_nor_at_fault() -> None:
+    view = single(balanced(make.snapshot(), unreadable="Permission denied"))
+    assert "Permission denied" in unjudged(judge, view).reason

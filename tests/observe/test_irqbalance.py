@@ -117,7 +117,8 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
     seen = snapshot(Refusing(guest(tmp_path, irqbalance_env="OPTIONS=x\n"), path))
     config = seen.irqbalance.config if seen.irqbalance is not None else None
     assert config is not None
-    assert (config.path, len(config.errors), config.key) == (path, 1, None)
+    assert (config.path, config.errors, config.key) == (path, (), None)
+    assert config.unreadable
     assert [(gap.what, gap.reason) for gap in gaps_at(seen, path)] == [("irqbalance.config", Reason.PERMISSION)]
 
 

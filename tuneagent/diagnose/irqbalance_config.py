@@ -20,7 +20,11 @@ def judge(view: View) -> tuple[Judgement, ...]:
     if view.after.irqbalance is None:
         return (Unjudged(NAME, MACHINE, "irqbalance's configuration was not looked at"),)
     config = view.after.irqbalance.config
-    return () if config is None else (_judge(view, config),)
+    if config is None:
+        return ()
+    if config.unreadable is not None:
+        return (Unjudged(NAME, MACHINE, f"{clean(config.path)} could not be read: {clean(config.unreadable)}"),)
+    return (_judge(view, config),)
 
 
 def _judge(view: View, config: IrqbalanceConfig) -> Judgement:

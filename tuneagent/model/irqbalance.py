@@ -34,6 +34,8 @@ class IrqbalanceConfig:
     """The one line that sets ``key``, exactly, where it is plain enough to be edited by a command; else None."""
     hand_only: str | None = None
     """Why no command can edit the options in the file or add them to it; None where one can."""
+    unreadable: str | None = None
+    """Why the file, which is there, could not be read or understood; all else is then empty and means nothing."""
 
 
 @dataclass(frozen=True, slots=True)

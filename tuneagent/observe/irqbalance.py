@@ -88,4 +88,4 @@ def _config(gaps: Gaps) -> IrqbalanceConfig | None:
 
 def _unusable(path: str, detail: str) -> IrqbalanceConfig:
     nothing: frozenset[int] = frozenset()
-    return IrqbalanceConfig(path, None, (), nothing, (), None, None, None, errors=(detail,), hand_only=detail)
+    return IrqbalanceConfig(path, None, (), nothing, (), None, None, None, (), unreadable=detail)

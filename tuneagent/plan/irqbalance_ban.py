@@ -43,6 +43,8 @@ def _unusable(config: IrqbalanceConfig | None) -> str:
             "none is created blindly. "
             f"`systemctl cat {IRQBALANCE_UNIT}` shows which file it would read"
         )
+    if config.unreadable is not None:
+        return f"irqbalance runs, will undo pins, and {config.path} could not be read: {config.unreadable}"
     if config.errors:
         return f"irqbalance runs, will undo pins, and {config.path} must be mended first: {config.errors[0]}"
     if config.key is not None and not _KEY.fullmatch(config.key):
