@@ -37,25 +37,30 @@ def solve(situation: Situation) -> Solution | Declined:
 
 
 def _unusable(config: IrqbalanceConfig | None) -> str:
+    """Why the ban cannot be written down; empty where it can."""
     if config is None:
         return (
             "irqbalance runs, will undo pins within seconds, and no configuration file of it was found; "
             "none is created blindly. "
             f"`systemctl cat {IRQBALANCE_UNIT}` shows which file it would read"
         )
+    fault = _unreadable(config) or _hard_to_edit(config)
+    return f"irqbalance runs, will undo pins, and {fault}" if fault else ""
+
+
+def _unreadable(config: IrqbalanceConfig) -> str:
     if config.unreadable is not None:
-        return f"irqbalance runs, will undo pins, and {config.path} could not be read: {config.unreadable}"
-    if config.errors:
-        return f"irqbalance runs, will undo pins, and {config.path} must be mended first: {config.errors[0]}"
+        return f"{config.path} could not be read: {config.unreadable}"
+    return f"{config.path} must be mended first: {config.errors[0]}" if config.errors else ""
+
+
+def _hard_to_edit(config: IrqbalanceConfig) -> str:
     if config.key is not None and not _KEY.fullmatch(config.key):
-        return (
-            f"irqbalance runs, will undo pins, and {config.path} holds its options under a name that is no variable's"
-        )
+        return f"{config.path} holds its options under a name that is no variable's"
     if not all(_PLAIN.fullmatch(option) for option in config.options):
-        return f"irqbalance runs, will undo pins, and only a hand can edit the quoted options in {config.path}"
+        return f"only a hand can edit the quoted options in {config.path}"
     if config.hand_only is not None or (config.key is not None and config.plain_line is None):
-        why = config.hand_only or "which line sets the options is not known"
-        return f"irqbalance runs, will undo pins, and only a hand can edit {config.path}: {why}"
+        return f"only a hand can edit {config.path}: {config.hand_only or 'which line sets the options is not known'}"
     return ""
 
 
