@@ -21,7 +21,7 @@ from tuneagent.model.counters import (
 from tuneagent.model.missing import Missing, Reason
 from tuneagent.model.nic import LinkStatistics, Nic, QueueStatistics, TxQueue
 from tuneagent.model.snapshot import Snapshot
-from tuneagent.model.view import View
+from tuneagent.model.view import Growth, View
 from tuneagent.rates import counters
 from tuneagent.rates.comparison import Comparison
 
@@ -581,3 +581,11 @@ def test_the_times_of_a_tables_reads_are_believed_only_near_the_interval() -> No
     assert both.between(10**9, 10**9 + 1) == 2.0
     assert both.between(10**9, 2**64 - 1) == 2.0
     assert both.between(None, 10**9) == 2.0
+
+
+def test_growth_is_worked_out_when_asked_for_and_equals_a_dict() -> None:
+    growth = Growth((0, 1, 5), (10, 20, 30), (11, 20, 37))
+
+    assert growth == {0: 1, 5: 7}
+    assert (len(growth), list(growth), growth[5], growth.get(1)) == (2, [0, 5], 7, None)
+    assert (dict(growth.items()), sorted(growth.values())) == ({0: 1, 5: 7}, [1, 7])

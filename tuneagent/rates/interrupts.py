@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import compress
 from operator import sub
 
 from tuneagent.model.counters import InterruptRow, Interrupts
-from tuneagent.model.view import IrqRate
+from tuneagent.model.view import Growth, IrqRate
 from tuneagent.rates.comparison import Comparison
 from tuneagent.rates.counters import PLAUSIBLE_PER_SEC, WRAP_32, delta_32
 
@@ -42,9 +41,10 @@ def _irq(both: Comparison, old: InterruptRow, new: InterruptRow, columns: _Colum
     assert new.irq is not None  # noqa: S101 - the caller passes numbered rows only
     if columns.same and old.counts == new.counts:
         return IrqRate(new.irq, 0, {}, 0.0, seconds)
-    per_cpu = columns.plain_growth(old.counts, new.counts, seconds)
-    if per_cpu is None:
-        per_cpu = _growth(both, new.irq, columns.grown(old.counts, new.counts), seconds)
+    count = columns.plain_growth(old.counts, new.counts, seconds)
+    if count is not None:
+        return IrqRate(new.irq, count, Growth(columns.cpus, old.counts, new.counts), count / seconds, seconds)
+    per_cpu = _growth(both, new.irq, columns.grown(old.counts, new.counts), seconds)
     if per_cpu is None:
         return None
     count = sum(per_cpu.values())
@@ -77,14 +77,14 @@ class _Columns:
         new = {cpu: position for position, cpu in enumerate(after.cpus)}
         self.pairs = tuple((cpu, old[cpu], new[cpu]) for cpu in after.cpus if cpu in old)
 
-    def plain_growth(self, old: tuple[int, ...], new: tuple[int, ...], seconds: float) -> dict[int, int] | None:
-        """Growth by CPU in the common case, at C speed: no CPU came or went, and no count fell or leapt; else None."""
+    def plain_growth(self, old: tuple[int, ...], new: tuple[int, ...], seconds: float) -> int | None:
+        """Growth of all CPUs in the common case, at C speed: none came or went, no count fell or leapt; else None."""
         if not self.same or len(old) != len(new):
             return None
-        growth = tuple(map(sub, new, old))
+        growth: tuple[int, ...] = tuple(map(sub, new, old))
         if min(growth) < 0 or max(growth) > PLAUSIBLE_PER_SEC * seconds or max(new) >= WRAP_32:
             return None
-        return dict(compress(zip(self.cpus, growth, strict=False), growth))
+        return sum(growth)
 
     def grown(self, old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[int, int, int]]:
         """(CPU, before, after) where they differ, of the CPUs in both tables."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from enum import IntEnum, StrEnum
 from typing import Any
 
@@ -16,7 +17,7 @@ _DIGITS = 6
 def jsonable(value: Any) -> Any:
     """Dataclasses → objects, CPU sets → the kernel's list form, enums → their words, sets → sorted arrays."""
     match value:
-        case dict():
+        case Mapping():
             return {str(key): jsonable(entry) for key, entry in value.items()}
         case frozenset() | set():
             return sorted(jsonable(entry) for entry in value)
