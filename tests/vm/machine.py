@@ -27,6 +27,7 @@ from tests.vm.workspace import workspace
 BOOT_SECONDS = 180.0
 COMMAND_SECONDS = 300.0
 HOST_ADDRESS, GUEST_ADDRESS = "192.0.2.1", "192.0.2.2"
+GUEST_UUID = "5a5a5a5a-0001-4002-8003-123456789abc"  # without one there is no product_uuid
 # mitigations and address randomisation cost emulated time and show nothing here.
 KERNEL_LINE = "console=ttyS0 panic=-1 mitigations=off nokaslr net.ifnames=0"
 MODULES = ("virtio_pci", "9p", "9pnet_virtio", "overlay", "virtio_net")
@@ -87,13 +88,16 @@ class Machine:
 
     def outside(self, command: str, timeout: float = COMMAND_SECONDS) -> Completed:
         """The same on this machine, in the network namespace at the other end of the guest's wire."""
-        words = ["nsenter", f"--target={self.child.process.pid}", "--user", "--preserve-credentials", "--net"]
-        if os.geteuid() == 0:
-            words = [words[0], words[1], words[-1]]
         done = subprocess.run(
-            [*words, "sh", "-c", command], capture_output=True, text=True, timeout=timeout, check=False
+            [*self.beside(), "sh", "-c", command], capture_output=True, text=True, timeout=timeout, check=False
         )
         return Completed(command, done.returncode, done.stdout, done.stderr)
+
+    def beside(self) -> list[str]:
+        """What begins a command line of this machine to have it run in that network namespace."""
+        if os.geteuid() == 0:
+            return ["nsenter", f"--target={self.child.process.pid}", "--net"]
+        return ["nsenter", f"--target={self.child.process.pid}", "--user", "--preserve-credentials", "--net"]
 
     def _text(self, stream: str) -> str:
         return (self.jobs / f"{self.count}.{stream}").read_text(errors="backslashreplace")
@@ -141,6 +145,7 @@ def booted(
         words: list[str | Path] = [
             *(*system.command(), "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
             *("-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", cpu, "-smp", str(cpus), "-m", str(memory)),
+            *("-uuid", GUEST_UUID),
             *("-kernel", debian.image, "-initrd", first, "-append", f"{KERNEL_LINE} {kernel_line}"),
             *("-serial", f"file:{directory}/console", "-serial", f"unix:{directory}/line,server=on,wait=on"),
             *_shared("root", Path("/"), ",readonly=on"),
