@@ -36,10 +36,10 @@ def test_lines_to_paste_are_never_broken() -> None:
     assert line in ANSI.sub("", terminal.write((Lines((line,)),), 60))
 
 
-def test_a_long_cell_is_folded_and_whole() -> None:
+def test_a_long_cell_beside_a_name_is_folded_and_whole() -> None:
     cell = "/sys/" + "d" * 200
 
-    shown = terminal.write((Gap(), Table(("a", "b"), ((cell, "1"),))), 60)
+    shown = terminal.write((Gap(), Table(("a", "b"), (("1", cell),))), 60)
 
     assert "".join(words(shown)).count("d") == 200
     assert max(len(line) for line in ANSI.sub("", shown).splitlines()) <= 60
@@ -49,3 +49,11 @@ def test_a_terminal_says_what_a_pipe_says() -> None:
     document = advise_text.document(reports.everything(), verbose=True)
 
     assert words(terminal.write(document, 400)) == words(plain.write(document, 400))
+
+
+def test_names_stay_whole_however_narrow_the_terminal() -> None:
+    name = "/sys/class/net/eth0/queues/tx-12/xps_cpus"
+    table = Table(("what", "old", "new", "why"), ((name, "1", "11", "a reason of some length that may be folded"),))
+
+    for width in (30, 60, 100):
+        assert name in terminal.write((table,), width)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Literal
 
 from rich.console import Console
 from rich.padding import Padding
@@ -12,6 +13,8 @@ from rich.text import Text
 from tuneagent.report.document import Block, Document, Gap, Heading, Lines, Paragraph, Table, Tone
 from tuneagent.report.plain import lines_of
 
+NARROWEST_REST = 40
+"""Characters that the other columns need together; a terminal of 80 leaves as much beside the longest sysfs path."""
 _STYLES = {
     Tone.PLAIN: "",
     Tone.GOOD: "green",
@@ -41,16 +44,26 @@ def _print(console: Console, block: Block, width: int) -> None:
         case Lines():
             for line in lines_of(block, width):
                 console.print(Text(line, style="bold"), soft_wrap=True)
-        case Table():
+        case Table() if _fits(block, width):
             console.print(Padding(_table(block), (0, 0, 0, block.indent)), soft_wrap=False)
+        case Table():
+            for line in lines_of(block, width):
+                console.print(Text(line), soft_wrap=True)
         case Gap():
             console.print()
 
 
+def _fits(table: Table, width: int) -> bool:
+    """Whether the other columns keep enough room beside the first, whose names and paths must stay whole."""
+    first = max(len(row[0]) for row in (table.columns, *table.rows))
+    return table.indent + first + NARROWEST_REST <= width
+
+
 def _table(table: Table) -> RichTable:
     drawn = RichTable(box=None, pad_edge=False, header_style="dim")
-    for name in table.columns:
-        drawn.add_column(Text(name), justify="right" if name in table.right else "left", overflow="fold")
+    for position, name in enumerate(table.columns):
+        justify: Literal["right", "left"] = "right" if name in table.right else "left"
+        drawn.add_column(Text(name), justify=justify, overflow="fold", no_wrap=position == 0)
     for row in table.rows:
         drawn.add_row(*(Text(cell) for cell in row))
     return drawn
