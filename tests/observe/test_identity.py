@@ -182,3 +182,9 @@ def test_a_control_group_file_that_is_none_is_named(tmp_path: Path) -> None:
     put(guest(tmp_path), "/proc/self/cgroup", "0::/\nnonsense\n")
     (gap,) = gaps_at(look(tmp_path), "/proc/self/cgroup")
     assert (gap.what, gap.line) == ("identity.container", 2)
+
+
+def test_places_that_a_sandbox_closes_are_named(tmp_path: Path) -> None:
+    root = guest(tmp_path)
+    put(root, "/proc/self/mounts", "proc /proc proc rw 0 0\nproc /proc/irq proc ro 0 0\nsysfs /sys sysfs rw 0 0\n")
+    assert identity(root).read_only == ("/proc/irq",)

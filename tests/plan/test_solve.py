@@ -308,3 +308,11 @@ def test_a_figure_is_told_only_for_the_finding_that_it_was_measured_for() -> Non
     split = only(of(PILED, build.finding("split"), policies=(policy,)))
     assert [one.source for one in shared.expects] == ["x", "y"]
     assert [one.source for one in split.expects] == ["y"]
+
+
+def test_in_a_sandbox_the_advice_says_where_its_lines_can_be_run() -> None:
+    assert PILED.identity is not None
+    boxed = replace(PILED, identity=replace(PILED.identity, read_only=("/proc/irq", "/sys")))
+    notes = only(of(boxed, build.finding("share"))).notes
+    assert [note for note in notes if "/proc/irq is mounted read-only" in note]
+    assert not [note for note in only(of(PILED, build.finding("share"))).notes if "read-only" in note]

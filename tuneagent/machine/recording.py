@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ from tuneagent.model.errors import SourceError
 from tuneagent.model.missing import Reason
 
 T = TypeVar("T")
+_MOUNT = re.compile(r"\S+ (/|/proc(/irq)?|/sys) ")
 MOST_CHARACTERS = 32 * 1024 * 1024
 """Of all texts of one recording; a machine of 256 CPUs and 1,000 interrupts has 4 million."""
 
@@ -89,7 +91,13 @@ class Recording:
 
 
 def _shareable(path: str, text: str) -> str:
-    """The environment of a container's first process holds passwords; only what kind of container it is stays."""
-    if path != "/proc/1/environ":
-        return text
-    return "\0".join(entry for entry in text.split("\0") if entry.startswith("container="))
+    """What of a text may leave the machine in a bug report.
+
+    The environment of a container's first process holds passwords, of which only what kind of container it is stays; of
+    the mounts, which name servers and people, those that tell whether anything can be set.
+    """
+    if path == "/proc/1/environ":
+        return "\0".join(entry for entry in text.split("\0") if entry.startswith("container="))
+    if path == "/proc/self/mounts":
+        return "".join(line for line in text.splitlines(keepends=True) if _MOUNT.match(line))
+    return text

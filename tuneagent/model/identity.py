@@ -28,3 +28,5 @@ class Identity:
     container: str | None
     """``docker``, ``lxc``, ``systemd-nspawn``… where the agent runs in a container; None where it does not."""
     role: Role
+    read_only: tuple[str, ...] = ()
+    """Of /proc/irq and /sys, those that this process sees mounted read-only: a sandbox in which nothing can be set."""

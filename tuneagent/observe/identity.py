@@ -7,8 +7,10 @@ import re
 from tuneagent.model.errors import ParseError
 from tuneagent.model.identity import Identity, Role
 from tuneagent.observe.gaps import Gaps
-from tuneagent.parse import cpuinfo
+from tuneagent.parse import cpuinfo, mounts
 
+SET_BELOW = ("/proc/irq", "/sys")
+"""Where changes are written: systemd's ProtectKernelTunables and containers mount them read-only."""
 DMI = "/sys/class/dmi/id"
 INIT_ENVIRONMENT = "/proc/1/environ"
 _KIND = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
@@ -62,6 +64,7 @@ def observe(gaps: Gaps) -> Identity:
         virtualisation=virtualisation,
         container=_container(gaps),
         role=_role(gaps, virtualisation),
+        read_only=_read_only(gaps),
     )
 
 
@@ -143,6 +146,11 @@ def _in_first_namespaces(gaps: Gaps) -> bool:
 
 def _namespaces(gaps: Gaps) -> tuple[str, ...]:
     return tuple((gaps.link(f"/proc/self/ns/{name}") or "").rsplit("/", 1)[-1] for name in ("pid", "cgroup"))
+
+
+def _read_only(gaps: Gaps) -> tuple[str, ...]:
+    table = gaps.parsed("identity.read_only", "/proc/self/mounts", mounts.parse, optional=True)
+    return tuple(place for place in SET_BELOW if mounts.read_only(table, place)) if table else ()
 
 
 def _role(gaps: Gaps, virtualisation: str | None) -> Role:

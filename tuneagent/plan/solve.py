@@ -182,11 +182,20 @@ def _advice(situation: Situation, question: _Question, solution: Solution) -> Ad
         disruption=policy.disruption,
         expects=_expected(policy, question.findings),
         guards=policy.guards,
-        notes=(*solution.notes, *no_undo),
+        notes=(*_sandboxed(situation, solution), *solution.notes, *no_undo),
         apply_command=_command(situation),
         avoid_when=policy.avoid_when,
         undo_note=policy.undo,
     )
+
+
+def _sandboxed(situation: Situation, solution: Solution) -> tuple[str, ...]:
+    identity = situation.view.after.identity
+    closed = identity.read_only if identity is not None else ()
+    hit = [place for place in closed if any(change.where.startswith(f"{place}/") for change in solution.changes)]
+    if not hit:
+        return ()
+    return (f"{' and '.join(hit)} is mounted read-only here, as in a sandbox: run the lines outside of it",)
 
 
 def _expected(policy: Policy, findings: tuple[Finding, ...]) -> tuple[Expectation, ...]:
