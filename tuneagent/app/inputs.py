@@ -14,6 +14,7 @@ import click
 
 from tuneagent import rates
 from tuneagent.app import exits
+from tuneagent.machine import own_cost
 from tuneagent.machine.captured_json import CapturedJsonError
 from tuneagent.machine.live import Live
 from tuneagent.machine.replay import Replay
@@ -51,7 +52,7 @@ class InputError(click.ClickException):
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """A view, where it came from, and what the sampling cost this process."""
+    """A view, where it came from, and what the sampling cost this process and the commands that it ran."""
 
     view: View
     origin: str
@@ -87,18 +88,18 @@ def sample(
 
 def _live(interval_s: float, wait: Wait, meanwhile: Callable[[], object], *, once: bool) -> Sampled:
     source = Live()
-    started = time.process_time()
+    started = own_cost.cpu_seconds()
     before = observe(source)
-    first_cost = time.process_time() - started
+    first_cost = own_cost.cpu_seconds() - started
     if once:
         return Sampled(rates.alone(before), "this machine", first_cost, 0.0)
     waiting = time.monotonic()
     meanwhile()
     wait(max(0.0, interval_s - (time.monotonic() - waiting)))
     waited = time.monotonic() - waiting
-    started = time.process_time()
+    started = own_cost.cpu_seconds()
     after = observe(source, before)
-    cost = first_cost + time.process_time() - started
+    cost = first_cost + own_cost.cpu_seconds() - started
     return Sampled(rates.view(before, after, expected_s=interval_s), "this machine", cost, waited)
 
 
