@@ -43,12 +43,14 @@ def command(
         raise click.UsageError("--interval is for this machine; give --sysroot twice for two captured moments")
     if file is not None and not force and os.path.lexists(file):
         raise click.UsageError(f"{file} is there already; --force writes over a regular file")
+    from tuneagent.app.inputs import SNAPSHOT_SCHEMA
+
     recordings, observed = _take(trees, interval_s)
     if tree is not None:
         _write_trees(recordings, tree)
         return _said(recordings, tree)
     document: dict[str, Any] = {
-        "schema": "tuneagent.snapshot/1",
+        "schema": SNAPSHOT_SCHEMA,
         "version": __version__,
         "samples": [recording.sample() for recording in recordings],
     }
