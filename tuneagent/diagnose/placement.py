@@ -1,7 +1,7 @@
 """Where a queue interrupt goes: where it fell within the interval, else where its next one will fall.
 
 What smp_affinity allows decides nothing by itself: x86 delivers a message-signalled interrupt to one CPU of the mask,
-which effective_affinity names (Documentation/core-api/irq/irq-affinity.rst). Counts since boot are history.
+which effective_affinity names (kernel/irq/proc.c ``show_irq_affinity``). Counts since boot are history.
 """
 
 from __future__ import annotations

@@ -233,7 +233,7 @@ class Netlink:
 
 
 class GenericNetlink:
-    """One generic netlink family, found by its name (Documentation/netlink/genetlink, ``nlctrl``).
+    """One generic netlink family, found by its name (Documentation/netlink/specs/nlctrl.yaml).
 
     NetlinkError with ENOENT where the kernel has no such family.
     """

@@ -98,7 +98,7 @@ class Declined:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All advice, most to gain first, and the policies that had nothing to do."""
+    """All advice, worst finding first and then most to gain, and the policies that had nothing to do."""
 
     advice: tuple[Advice, ...]
     declined: tuple[Declined, ...]

@@ -49,7 +49,7 @@ class Growth(Mapping[int, int]):
 
 @dataclass(frozen=True, slots=True)
 class IrqRate:
-    """Interrupts of one IRQ over the interval. Only CPUs present in both samples are in ``per_cpu_per_sec``."""
+    """Interrupts of one IRQ over the interval. Only CPUs present in both samples are in ``per_cpu``."""
 
     irq: int
     count: int

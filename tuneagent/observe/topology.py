@@ -46,7 +46,7 @@ def _set(gaps: Gaps, name: str, from_boot_options: CpuSet) -> CpuSet:
     text = gaps.text(f"cpus.{name}", f"{CPU}/{name}", optional=True)
     if text is None:
         return from_boot_options
-    if text.text.strip() == "(null)":  # printed by kernels before ba081293b5ab when nohz_full= is not given
+    if text.text.strip() == "(null)":  # drivers/base/cpu.c prints a mask that was never allocated: no nohz_full=
         return CpuSet()
     parsed = gaps.understood(f"cpus.{name}", f"{CPU}/{name}", text.text, cpulist.parse)
     return from_boot_options if parsed is None else parsed

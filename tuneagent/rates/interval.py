@@ -8,7 +8,7 @@ from tuneagent.model.snapshot import Snapshot
 SUSPEND_TOLERANCE_NS = 500_000_000
 """BOOTTIME may lead MONOTONIC by this much within an interval before we call it a suspend; readings are not atomic."""
 SHORTEST_S = 0.05
-"""Below this the kernel's tick (4 to 10 ms) and the reading itself are too large a part of the interval."""
+"""Below this the tick of CPU times (10 ms at USER_HZ 100) and the reading itself are too large a part of it."""
 LONGEST_S = 366 * 86_400
 LONGEST_OF_EXPECTED = 3
 """Times the period that was meant; more is a suspend or a stall, not a busy scheduler."""
