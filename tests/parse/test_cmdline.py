@@ -12,17 +12,17 @@ NONE = CpuSet()
 @pytest.mark.parametrize(
     ("text", "options"),
     [
-        ("ro quiet\n", BootOptions(NONE, (), NONE)),
-        ("ro isolcpus=2-3 nohz_full=4,6\n", BootOptions(CpuSet.of([2, 3]), ("domain",), CpuSet.of([4, 6]))),
-        ("isolcpus=managed_irq,domain,2-3", BootOptions(CpuSet.of([2, 3]), ("managed_irq", "domain"), NONE)),
-        ("isolcpus=nohz,1", BootOptions(CpuSet.of([1]), ("nohz",), NONE)),
-        ("isolcpus=0-15:2/8", BootOptions(CpuSet.of([0, 1, 8, 9]), ("domain",), NONE)),
-        ('isolcpus="2,3" x="a isolcpus=9"', BootOptions(CpuSet.of([2, 3]), ("domain",), NONE)),
-        ('"nohz_full=2 3"', BootOptions(NONE, (), CpuSet.of([2, 3]))),
-        ("isolcpus=1 isolcpus=2", BootOptions(CpuSet.of([1]), ("domain",), NONE)),
-        ("ro -- isolcpus=2", BootOptions(NONE, (), NONE)),
-        ("xisolcpus=2 nohz_full", BootOptions(NONE, (), NONE)),
-        ('isolcpus=5 x="never closed', BootOptions(CpuSet.of([5]), ("domain",), NONE)),
+        ("ro quiet\n", BootOptions(NONE, NONE)),
+        ("ro isolcpus=2-3 nohz_full=4,6\n", BootOptions(CpuSet.of([2, 3]), CpuSet.of([4, 6]))),
+        ("isolcpus=managed_irq,domain,2-3", BootOptions(CpuSet.of([2, 3]), NONE)),
+        ("isolcpus=nohz,1", BootOptions(CpuSet.of([1]), NONE)),
+        ("isolcpus=0-15:2/8", BootOptions(CpuSet.of([0, 1, 8, 9]), NONE)),
+        ('isolcpus="2,3" x="a isolcpus=9"', BootOptions(CpuSet.of([2, 3]), NONE)),
+        ('"nohz_full=2 3"', BootOptions(NONE, CpuSet.of([2, 3]))),
+        ("isolcpus=1 isolcpus=2", BootOptions(CpuSet.of([1]), NONE)),
+        ("ro -- isolcpus=2", BootOptions(NONE, NONE)),
+        ("xisolcpus=2 nohz_full", BootOptions(NONE, NONE)),
+        ('isolcpus=5 x="never closed', BootOptions(CpuSet.of([5]), NONE)),
     ],
 )
 def test_reads_the_options_that_take_cpus_away(text: str, options: BootOptions) -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from tuneagent.model.errors import ParseError
 from tuneagent.parse import (
-    clock,
     cmdline,
     cpuinfo,
     cpulist,
@@ -51,7 +50,6 @@ TEXT_PARSERS: tuple[Callable[[str], Any], ...] = (
     virtio_id.parse,
 )
 VALUE_PARSERS: tuple[Callable[[Any], Any], ...] = (
-    clock.parse,
     ethtool.parse,
     links.parse,
     queue_statistics.parse,

@@ -8,8 +8,6 @@ FAILED = 1
 """Failed."""
 BAD_INPUT = 2
 """Bad usage, a bad policy or an unreadable input file; nothing was done."""
-NOT_PERMITTED = 4
-"""Not permitted."""
 PARTIAL = 5
 """With --strict: something could not be measured."""
 FOUND = 6

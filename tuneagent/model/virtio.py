@@ -7,18 +7,11 @@ from enum import IntEnum, StrEnum
 
 
 class Feature(IntEnum):
-    """Feature bits that tuneagent reasons about (include/uapi/linux/virtio_ring.h, virtio_net.h, virtio_config.h)."""
+    """Feature bits that tuneagent reasons about (include/uapi/linux/virtio_net.h, virtio_ring.h, virtio_config.h)."""
 
-    NET_MRG_RXBUF = 15
-    NET_CTRL_VQ = 17
     NET_MQ = 22
-    RING_INDIRECT_DESC = 28
     RING_EVENT_IDX = 29
-    VERSION_1 = 32
     RING_PACKED = 34
-    NET_VQ_NOTF_COAL = 52
-    NET_NOTF_COAL = 53
-    NET_RSS = 60
 
 
 class Transport(StrEnum):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import dropwhile
 
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.errors import ParseError
@@ -13,6 +14,7 @@ from tuneagent.parse.lines import numbered
 _OPTION = re.compile(r'(?:"[^"]*"|"[^"]*$|[^\s"])+')
 """lib/cmdline.c next_arg(): blanks within quotes belong to the option, a missing last quote is forgiven."""
 _FLAGS = frozenset({"nohz", "domain", "managed_irq"})
+"""Of isolcpus=, before its list (kernel/sched/isolation.c)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +22,6 @@ class BootOptions:
     """CPU options of the boot; the empty set where one is not given."""
 
     isolcpus: CpuSet
-    isolcpus_flags: tuple[str, ...]
-    """``domain`` (also what no flag means), ``managed_irq``, ``nohz``."""
     nohz_full: CpuSet
     faults: tuple[ParseError, ...] = ()
     """Options whose list of CPUs is none, each with its line; their set is empty, and the other option stands."""
@@ -41,18 +41,17 @@ def parse(text: str, last_cpu: int | None = None) -> BootOptions:
             name, equals, value = word.replace('"', "").partition("=")
             if equals and name in {"isolcpus", "nohz_full"}:
                 options.setdefault(name, (line, value))
-    flags, isolated = _flags(options["isolcpus"][1]) if "isolcpus" in options else ((), "")
-    lists = {name: (line, isolated if name == "isolcpus" else value) for name, (line, value) in options.items()}
+    lists = {
+        name: (line, _without_flags(value) if name == "isolcpus" else value) for name, (line, value) in options.items()
+    }
     faults: list[ParseError] = []
     sets = {name: _cpus(name, *found, last_cpu, faults) for name, found in lists.items()}
-    return BootOptions(sets.get("isolcpus", CpuSet()), flags, sets.get("nohz_full", CpuSet()), tuple(faults))
+    return BootOptions(sets.get("isolcpus", CpuSet()), sets.get("nohz_full", CpuSet()), tuple(faults))
 
 
-def _flags(value: str) -> tuple[tuple[str, ...], str]:
-    """The flags of isolcpus= and the list behind them."""
-    words = value.split(",")
-    count = next((index for index, word in enumerate(words) if word not in _FLAGS), len(words))
-    return tuple(words[:count]) or ("domain",), ",".join(words[count:])
+def _without_flags(value: str) -> str:
+    """The list of CPUs behind the flags of isolcpus=."""
+    return ",".join(dropwhile(_FLAGS.__contains__, value.split(",")))
 
 
 def _cpus(name: str, line: int, value: str, last_cpu: int | None, faults: list[ParseError]) -> CpuSet:

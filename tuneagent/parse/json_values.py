@@ -72,12 +72,6 @@ def optional_natural(fields: dict[str, Any], key: str, where: str, highest: int 
     return None if value is None else natural(value, f"{where}.{key}", highest)
 
 
-def optional_boolean(fields: dict[str, Any], key: str, where: str) -> bool | None:
-    """The member's truth; None where it is null or not there."""
-    value = fields.get(key)
-    return None if value is None else boolean(value, f"{where}.{key}")
-
-
 def member(where: str, key: str) -> str:
     """Path of a member whose key came from outside."""
     return f"{where}.{key}" if key.isidentifier() and key.isascii() else f"{where}[{shown(key)}]"
