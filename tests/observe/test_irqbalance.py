@@ -51,18 +51,20 @@ def test_a_tree_without_processes_does_not_say_that_it_does_not_run(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("active", "load", "running"),
+    ("active", "load", "running", "told"),
     [
-        ("active", "loaded", True),
-        ("inactive", "loaded", False),
-        ("failed", "loaded", False),
-        ("activating", "loaded", None),
-        ("inactive", "not-found", None),
-        (None, "loaded", None),
+        ("active", "loaded", True, "active"),
+        ("inactive", "loaded", False, "inactive"),
+        ("failed", "loaded", False, "failed"),
+        ("activating", "loaded", None, "activating"),
+        ("inactive", "not-found", None, "not-found"),
+        ("inactive", "masked", False, "masked"),
+        ("inactive", None, False, "inactive"),
+        (None, "loaded", None, None),
     ],
 )
 def test_the_unit_tells_where_processes_cannot_be_seen(
-    tmp_path: Path, active: str | None, load: str, *, running: bool | None
+    tmp_path: Path, active: str | None, load: str | None, *, running: bool | None, told: str | None
 ) -> None:
     guest(tmp_path)
     (tmp_path / "proc/1/comm").unlink()
@@ -70,7 +72,7 @@ def test_the_unit_tells_where_processes_cannot_be_seen(
     put(tmp_path, "/captured/units.json", json.dumps({"irqbalance.service": state}))
     seen = look(tmp_path)
     assert seen.irqbalance is not None
-    assert (seen.irqbalance.running, seen.irqbalance.pid, seen.irqbalance.unit_state) == (running, None, active)
+    assert (seen.irqbalance.running, seen.irqbalance.pid, seen.irqbalance.unit_state) == (running, None, told)
     unknown = "irqbalance.running" if running is None else "irqbalance.command"
     assert [gap.what for gap in gaps_at(seen, "/proc")] == [unknown]
 

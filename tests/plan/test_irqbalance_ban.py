@@ -142,3 +142,9 @@ def test_not_running_and_not_known() -> None:
     unknown = replace(make.snapshot(), irqbalance=build.balance(running=None))
     assert "not known" in build.reason(build.solve(BAN, unknown))
     assert "not known" in build.reason(build.solve(BAN, replace(make.snapshot(), irqbalance=None)))
+
+
+@pytest.mark.parametrize("state", [None, "inactive", "not-found"])
+def test_what_no_unit_runs_is_restarted_by_whoever_started_it(state: str | None) -> None:
+    now = replace(make.snapshot(), irqbalance=build.balance(build.config("-d"), unit_state=state))
+    assert "means that started it" in build.notes(build.solve(BAN, now))

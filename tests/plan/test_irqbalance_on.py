@@ -31,7 +31,9 @@ def test_running_is_already_so() -> None:
 
 
 def test_what_is_not_installed_cannot_be_started() -> None:
-    assert "not be installed" in build.reason(build.solve(ON, stopped(None), nic=None))
+    for state in (None, "not-found"):
+        assert "not be installed" in build.reason(build.solve(ON, stopped(state), nic=None))
+    assert "is masked" in build.reason(build.solve(ON, stopped("masked"), nic=None))
 
 
 def test_unknown_is_not_started() -> None:

@@ -46,7 +46,8 @@ class Irqbalance:
     pid: int | None
     command: tuple[str, ...]
     unit_state: str | None
-    """systemd's ActiveState, where there is systemd."""
+    """systemd's ActiveState, or its LoadState where that is not ``loaded`` (``not-found``, ``masked``); None where
+    there is no systemd or it was not asked."""
     socket: str | None
     """/run/irqbalance/irqbalance<pid>.sock where it exists."""
     config: IrqbalanceConfig | None

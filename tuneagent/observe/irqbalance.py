@@ -35,12 +35,19 @@ def observe(gaps: Gaps) -> Irqbalance:
         running=process is not None if seen else by_unit,
         pid=process.pid if process else None,
         command=process.command if process else (),
-        unit_state=state.active if state else None,
+        unit_state=_unit_state(state),
         socket=_socket(gaps, process),
         config=_config(gaps),
         banned_irqs=told.banned_irqs,
         banned_modules=told.banned_modules,
     )
+
+
+def _unit_state(state: units.UnitState | None) -> str | None:
+    # A unit that systemd does not have, or that is masked, is "inactive" as well: only its LoadState tells.
+    if state is None or state.load in {None, "loaded"}:
+        return state.active if state is not None else None
+    return state.load
 
 
 def _by_unit(state: units.UnitState | None) -> bool | None:

@@ -9,7 +9,7 @@ from tuneagent.model.irqbalance import Irqbalance, IrqbalanceConfig
 from tuneagent.model.nic import Nic
 from tuneagent.model.plan import Change, Declined, TunableKind
 from tuneagent.plan.irqbalance_edit import Edit
-from tuneagent.plan.situation import IRQBALANCE_UNIT, Situation, Solution, nic_target
+from tuneagent.plan.situation import ACTIVE_STATES, IRQBALANCE_UNIT, Situation, Solution, nic_target
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./=,:+@%-]+")
 """Options that mean the same to the shell, to systemd's EnvironmentFile= and to sed, with or without quotes."""
@@ -124,6 +124,6 @@ def _notes(balance: Irqbalance, config: IrqbalanceConfig) -> tuple[str, ...]:
         )
     if config.policy_script is not None:
         notes.append(f"the policy script {config.policy_script} may ban interrupts too; what it says is not known")
-    if balance.unit_state is None:
-        notes.append("whether systemd runs irqbalance here is not known; restart it by the means that started it")
+    if balance.unit_state not in ACTIVE_STATES:
+        notes.append("that systemd runs irqbalance here is not known; restart it by the means that started it")
     return tuple(notes)

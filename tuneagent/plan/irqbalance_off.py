@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tuneagent.model.plan import Change, Declined, Target, TunableKind
-from tuneagent.plan.situation import IRQBALANCE_UNIT, Situation, Solution
+from tuneagent.plan.situation import ACTIVE_STATES, IRQBALANCE_UNIT, Situation, Solution
 
 _UNTIL_BOOT = f"holds until the next boot; `systemctl disable {IRQBALANCE_UNIT}` makes it last"
 
@@ -17,7 +17,7 @@ def solve(situation: Situation) -> Solution | Declined:
         return situation.declined("already so: irqbalance is not running")
     if topology is not None and len(topology.online) == 1:
         return situation.declined("one CPU: irqbalance has nothing to move, and ends by itself")
-    if balance.unit_state not in {None, "active", "activating", "reloading"}:
+    if balance.unit_state is not None and balance.unit_state not in ACTIVE_STATES:
         return situation.declined(
             f"irqbalance (pid {balance.pid}) runs outside {IRQBALANCE_UNIT}; stop it where it was started"
         )

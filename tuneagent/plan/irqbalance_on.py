@@ -17,9 +17,11 @@ def solve(situation: Situation) -> Solution | Declined:
         return situation.declined("whether irqbalance runs is not known")
     if balance.running:
         return situation.declined("already so: irqbalance is running")
-    if balance.unit_state is None:
+    if balance.unit_state in {None, "not-found"}:
         return situation.declined(f"no {IRQBALANCE_UNIT} is known here: irqbalance may not be installed")
-    return Solution((_change(balance.unit_state),), (_UNTIL_BOOT,))
+    if balance.unit_state == "masked":
+        return situation.declined(f"{IRQBALANCE_UNIT} is masked: somebody decided that it shall not start")
+    return Solution((_change(balance.unit_state or ""),), (_UNTIL_BOOT,))
 
 
 def _change(state: str) -> Change:

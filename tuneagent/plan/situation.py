@@ -15,6 +15,8 @@ from tuneagent.model.topology import CpuTopology
 from tuneagent.model.view import View
 
 IRQBALANCE_UNIT = "irqbalance.service"
+ACTIVE_STATES = frozenset({"active", "activating", "reloading"})
+"""systemd's words for a unit that runs, or is about to."""
 
 
 @dataclass(frozen=True, slots=True)
