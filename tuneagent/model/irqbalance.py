@@ -55,3 +55,14 @@ class Irqbalance:
     """--banirq of the process itself, wherever its command line came from."""
     banned_modules: tuple[str, ...] = ()
     """--banmod of the process itself."""
+
+    def leaves(self, irq: int, actions: tuple[str, ...]) -> bool:
+        """Whether it was told to leave this interrupt alone, by number or by a part of a handler's name (--banmod).
+
+        The process's own word and the file's count alike: a unit may pass options that no file holds. A ban over its
+        socket cannot be seen.
+        """
+        numbers, modules = self.banned_irqs, self.banned_modules
+        if self.config is not None:
+            numbers, modules = numbers | self.config.banned_irqs, modules + self.config.banned_modules
+        return irq in numbers or any(module and module in name for module in modules for name in actions)

@@ -30,7 +30,7 @@ def solve(situation: Situation) -> Solution | Declined:
     reason = _unusable(config)
     if config is None or reason:
         return situation.declined(reason)
-    missing = _unbanned(situation, nic, balance, config)
+    missing = _unbanned(situation, nic, balance)
     if not missing:
         return Solution()
     return Solution((_change(nic, config, missing),), _notes(balance, config))
@@ -64,26 +64,20 @@ def _hard_to_edit(config: IrqbalanceConfig) -> str:
     return ""
 
 
-def _unbanned(situation: Situation, nic: Nic, balance: Irqbalance, config: IrqbalanceConfig) -> tuple[QueueIrq, ...]:
+def _unbanned(situation: Situation, nic: Nic, balance: Irqbalance) -> tuple[QueueIrq, ...]:
     used = set(nic.queues_in_use)
     return tuple(
         queue_irq
         for queue_irq in nic.irqs_of(QueueRole.INPUT, QueueRole.OUTPUT)
-        if queue_irq.queue in used and not _is_banned(situation, queue_irq, balance, config)
+        if queue_irq.queue in used and not _is_banned(situation, queue_irq, balance)
     )
 
 
-def _is_banned(situation: Situation, queue_irq: QueueIrq, balance: Irqbalance, config: IrqbalanceConfig) -> bool:
-    """By number, by a module pattern (irqbalance looks for it in the interrupt's name), or fixed anyway.
-
-    The file's word and the process's own count alike: a unit may pass options that no file holds.
-    """
+def _is_banned(situation: Situation, queue_irq: QueueIrq, balance: Irqbalance) -> bool:
+    """Told to be left alone already, or fixed anyway."""
     line = situation.view.after.irq(queue_irq.irq)
-    names = line.actions if line else ()
-    patterns = config.banned_modules + balance.banned_modules
-    by_module = any(pattern and pattern in name for pattern in patterns for name in names)
-    by_number = queue_irq.irq in config.banned_irqs | balance.banned_irqs
-    return by_number or by_module or (line is not None and line.movable is False)
+    fixed = line is not None and line.movable is False
+    return fixed or balance.leaves(queue_irq.irq, line.actions if line is not None else ())
 
 
 def default_key(path: str) -> str:

@@ -30,11 +30,7 @@ def _leaves(balancer: Irqbalance | None, line: IrqLine | None) -> bool:
     """Whether irqbalance does not run, or runs and was told to leave this interrupt."""
     if balancer is None or balancer.running is None or line is None:
         return False
-    config = balancer.config
-    numbers = balancer.banned_irqs | (config.banned_irqs if config is not None else frozenset())
-    patterns = balancer.banned_modules + (config.banned_modules if config is not None else ())
-    by_name = any(pattern and pattern in name for pattern in patterns for name in line.actions)
-    return not balancer.running or line.irq in numbers or by_name
+    return not balancer.running or balancer.leaves(line.irq, line.actions)
 
 
 def _moved(view: View, irq: QueueIrq) -> bool:
