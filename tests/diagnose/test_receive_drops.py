@@ -71,7 +71,7 @@ def test_cpus_in_trouble_are_one_finding_with_the_numbers_of_each() -> None:
 def test_one_squeezed_cpu_is_named() -> None:
     view = make.view(cpus={3: make.cpu_rate(3, softnet_squeezed_per_sec=35.5)})
     (found,) = [one for one in judge(view) if isinstance(one, Finding)]
-    assert (found.subject, found.severity, found.title) == ("cpu3", Severity.WARNING, "CPU 3 is squeezed 35.50 times/s")
+    assert (found.subject, found.severity, found.title) == ("cpu3", Severity.WARNING, "CPU 3 is squeezed 35.5 times/s")
 
 
 def test_softnet_unread_is_not_judged() -> None:

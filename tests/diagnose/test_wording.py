@@ -1,30 +1,6 @@
 from __future__ import annotations
 
-import math
-
-import pytest
-
-from tuneagent.diagnose.wording import clean, counted, cpu_list, listed, named, number
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (5154.0, "5,154"),
-        (148_444.58, "148,445"),
-        (97.979, "97.98"),
-        (0.12, "0.120"),
-        (3, "3"),
-        (0.0, "0"),
-        (4e-6, "4.0e-06"),
-    ],
-)
-def test_numbers_keep_what_matters(value: float, text: str) -> None:
-    assert number(value) == text
-
-
-def test_what_is_no_number_is_still_told() -> None:
-    assert (number(math.inf), number(math.nan)) == ("inf", "nan")
+from tuneagent.diagnose.wording import clean, counted, cpu_list, listed, named
 
 
 def test_long_lists_are_cut_and_counted() -> None:

@@ -20,7 +20,7 @@ from tuneagent.report.values import cpus, number, with_unit
         (2.0, "2"),
         (0.05, "0.05"),
         (0.0334, "0.0334"),
-        (0.00001, "0"),
+        (0.00001, "1.0e-05"),
         (-3.25, "-3.25"),
     ],
 )

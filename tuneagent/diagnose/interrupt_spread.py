@@ -8,8 +8,9 @@ from tuneagent.diagnose import balancer, sources
 from tuneagent.diagnose.placement import Landing, irqs_of, landings, queues_of
 from tuneagent.diagnose.subjects import data_irqs, no_interrupts, no_rates, quiet, single_cpu, virtio_nics
 from tuneagent.diagnose.thresholds import MIN_INTERRUPTS
-from tuneagent.diagnose.wording import counted, cpu_list, named, number
+from tuneagent.diagnose.wording import counted, cpu_list, named
 from tuneagent.model.cpuset import CpuSet
+from tuneagent.model.figure import figure
 from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
 from tuneagent.model.nic import Nic
 from tuneagent.model.view import View
@@ -48,7 +49,7 @@ def _finding(view: View, nic: Nic, bouncing: tuple[Landing, ...]) -> Finding:
         Severity.WARNING,
         f"{counted(len(bouncing), 'queue interrupt')} of {nic.name} bounce between CPUs",
         f"{named(irqs_of(bouncing), 'IRQ')} fell on {cpu_list(cpus)} within the interval; of IRQ {worst.irq.irq} the "
-        f"busiest CPU took {number(worst.top_percent or 0.0)} %. {_mover(view, bouncing)}",
+        f"busiest CPU took {figure(worst.top_percent or 0.0)} %. {_mover(view, bouncing)}",
         (*_evidence(bouncing), *_places(view, bouncing)),
         irqs_of(bouncing),
         queues_of(bouncing),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tuneagent.diagnose import sources
 from tuneagent.diagnose.subjects import no_rates, virtio_nics
 from tuneagent.diagnose.thresholds import STORM_INTERRUPTS_PER_PACKET, STORM_INTERRUPTS_PER_SEC
-from tuneagent.diagnose.wording import listed, named, number
+from tuneagent.diagnose.wording import listed, named
+from tuneagent.model.figure import figure
 from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
 from tuneagent.model.irq import QueueRole
 from tuneagent.model.nic import Nic
@@ -47,7 +48,7 @@ def _doubt(view: View, interrupts: float) -> str | None:
     if not known:
         return "what the CPUs took from the network (softnet_stat) is not known, and may explain the interrupts"
     if interrupts <= sum(known) * STORM_INTERRUPTS_PER_PACKET:
-        return f"the CPUs took {number(sum(known))} packets/s from the network, which this interface did not count"
+        return f"the CPUs took {figure(sum(known))} packets/s from the network, which this interface did not count"
     if all(rate.ticks is None for rate in view.cpus.values()):
         return "the CPU times stood still as well: the counters are of one moment"
     return None
@@ -59,8 +60,8 @@ def _finding(view: View, nic: Nic, interrupts: float, packets: float, evidence: 
         NAME,
         nic.name,
         Severity.WARNING,
-        f"{nic.name} takes {number(interrupts)} interrupts/s for {number(packets)} packets/s",
-        f"{number(interrupts)} interrupts/s against {number(packets)} packets/s; a packet has two at most. "
+        f"{nic.name} takes {figure(interrupts)} interrupts/s for {figure(packets)} packets/s",
+        f"{figure(interrupts)} interrupts/s against {figure(packets)} packets/s; a packet has two at most. "
         f"{_where(fired)}{_line(view, nic)}",
         evidence,
         fired,

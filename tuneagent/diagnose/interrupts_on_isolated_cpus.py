@@ -5,8 +5,9 @@ from __future__ import annotations
 from tuneagent.diagnose import sources
 from tuneagent.diagnose.placement import Landing, irqs_of, landings, queues_of
 from tuneagent.diagnose.subjects import data_irqs, no_interrupts, no_topology, virtio_nics
-from tuneagent.diagnose.wording import cpu_list, named, number
+from tuneagent.diagnose.wording import cpu_list, named
 from tuneagent.model.cpuset import CpuSet
+from tuneagent.model.figure import figure
 from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
 from tuneagent.model.nic import Nic
 from tuneagent.model.view import View
@@ -48,7 +49,7 @@ def _apart(apart: CpuSet) -> tuple[Evidence, ...]:
 def _finding(view: View, nic: Nic, touching: tuple[Landing, ...], apart: CpuSet) -> Finding:
     where = CpuSet.of(cpu for item in touching for cpu in item.cpus) & apart
     per_sec = _per_sec(view, touching, apart)
-    fell = "" if per_sec is None else f", {number(per_sec)} interrupts/s in the interval"
+    fell = "" if per_sec is None else f", {figure(per_sec)} interrupts/s in the interval"
     return Finding(
         NAME,
         nic.name,

@@ -10,7 +10,7 @@ from tuneagent.diagnose.thresholds import (
     MIN_PACKETS_PER_SEC,
     RX_INTERRUPTS_PER_PACKET,
 )
-from tuneagent.diagnose.wording import number
+from tuneagent.model.figure import figure
 from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
 from tuneagent.model.nic import Nic
 from tuneagent.model.view import NicRate, View
@@ -34,7 +34,7 @@ def _rated(view: View, nic: Nic, rate: NicRate) -> Judgement:
     if packets is None:
         return Unjudged(NAME, nic.name, f"the packets of {nic.name} were not counted in both samples")
     if packets < MIN_PACKETS_PER_SEC:
-        return quiet(NAME, nic.name, needs(f"{number(packets)} packets/s"))
+        return quiet(NAME, nic.name, needs(f"{figure(packets)} packets/s"))
     if ratio is None:
         return Unjudged(NAME, nic.name, f"the interrupts of {nic.name} were not counted in both samples")
     evidence = _evidence(nic, metric, ratio, packets)
@@ -54,12 +54,12 @@ def _ratio(rate: NicRate) -> tuple[float | None, float | None, str]:
 
 
 def _one_connection(nic: Nic, ratio: float, busiest: float | None) -> Unjudged:
-    seen = "unknown" if busiest is None else number(busiest)
+    seen = "unknown" if busiest is None else figure(busiest)
     return quiet(
         NAME,
         nic.name,
-        f"{number(ratio)} interrupts a packet is normal for one connection a queue; the busiest queue had {seen} "
-        f"packets/s, needs {number(LOAD_PACKETS_PER_SEC_PER_QUEUE)}",
+        f"{figure(ratio)} interrupts a packet is normal for one connection a queue; the busiest queue had {seen} "
+        f"packets/s, needs {figure(LOAD_PACKETS_PER_SEC_PER_QUEUE)}",
     )
 
 
@@ -82,8 +82,8 @@ def _finding(view: View, nic: Nic, ratio: float, packets: float, evidence: tuple
         NAME,
         nic.name,
         Severity.WARNING,
-        f"{nic.name} takes {number(ratio)} interrupts a packet under load",
-        f"{number(ratio)} interrupts a packet at {number(packets)} packets/s, where {RX_INTERRUPTS_PER_PACKET:.2f} or "
+        f"{nic.name} takes {figure(ratio)} interrupts a packet under load",
+        f"{figure(ratio)} interrupts a packet at {figure(packets)} packets/s, where {RX_INTERRUPTS_PER_PACKET:.2f} or "
         f"fewer are usual: each is an injection by the host and an interruption of the guest. The event index {index}.",
         evidence,
     )

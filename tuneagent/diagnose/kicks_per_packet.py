@@ -6,7 +6,7 @@ from tuneagent.diagnose import sources
 from tuneagent.diagnose.load import busiest_tx_packets_per_sec, needs
 from tuneagent.diagnose.subjects import no_rates, quiet, virtio_nics
 from tuneagent.diagnose.thresholds import LOAD_PACKETS_PER_SEC_PER_QUEUE, MIN_PACKETS_PER_SEC, TX_KICKS_PER_PACKET
-from tuneagent.diagnose.wording import number
+from tuneagent.model.figure import figure
 from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
 from tuneagent.model.nic import Nic
 from tuneagent.model.view import NicRate, View
@@ -26,7 +26,7 @@ def _nic(view: View, nic: Nic) -> Judgement:
     if rate.tx_packets_per_sec is None:
         return Unjudged(NAME, nic.name, f"the packets that {nic.name} sent were not counted in both samples")
     if rate.tx_packets_per_sec < MIN_PACKETS_PER_SEC:
-        return quiet(NAME, nic.name, needs(f"{number(rate.tx_packets_per_sec)} packets/s sent"))
+        return quiet(NAME, nic.name, needs(f"{figure(rate.tx_packets_per_sec)} packets/s sent"))
     if rate.tx_kicks_per_packet is None:
         return Unjudged(NAME, nic.name, f"the driver of {nic.name} reports no notifications (tx_kicks)")
     return _loaded(nic, rate, rate.tx_packets_per_sec, rate.tx_kicks_per_packet)
@@ -45,15 +45,15 @@ def _loaded(nic: Nic, rate: NicRate, packets: float, ratio: float) -> Judgement:
         return quiet(
             NAME,
             nic.name,
-            f"{number(ratio)} kicks a packet is normal for one connection a queue; the busiest queue sent "
-            f"{number(busiest)} packets/s, needs {number(LOAD_PACKETS_PER_SEC_PER_QUEUE)}",
+            f"{figure(ratio)} kicks a packet is normal for one connection a queue; the busiest queue sent "
+            f"{figure(busiest)} packets/s, needs {figure(LOAD_PACKETS_PER_SEC_PER_QUEUE)}",
         )
     return Finding(
         NAME,
         nic.name,
         Severity.WARNING,
-        f"{nic.name} notifies the host {number(ratio)} times a packet sent",
-        f"The driver sent {number(ratio)} notifications a packet at {number(packets)} packets/s, where under "
+        f"{nic.name} notifies the host {figure(ratio)} times a packet sent",
+        f"The driver sent {figure(ratio)} notifications a packet at {figure(packets)} packets/s, where under "
         f"{TX_KICKS_PER_PACKET} is usual under load. Each may leave the guest (a VM exit).",
         evidence,
     )

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tuneagent.diagnose.thresholds import LOAD_PACKETS_PER_SEC_PER_QUEUE, MIN_PACKETS_PER_SEC
-from tuneagent.diagnose.wording import number
+from tuneagent.model.figure import figure
 from tuneagent.model.view import NicRate, QueueRate
 
 
 def needs(seen: str) -> str:
     """What was seen, and how much a ratio per packet needs: less to be called well than to be called a fault."""
     return (
-        f"{seen}; from {number(MIN_PACKETS_PER_SEC)} on a low ratio is well, and from "
-        f"{number(LOAD_PACKETS_PER_SEC_PER_QUEUE)} through one queue on a high one is a fault"
+        f"{seen}; from {figure(MIN_PACKETS_PER_SEC)} on a low ratio is well, and from "
+        f"{figure(LOAD_PACKETS_PER_SEC_PER_QUEUE)} through one queue on a high one is a fault"
     )
 
 

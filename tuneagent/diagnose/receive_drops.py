@@ -5,8 +5,9 @@ from __future__ import annotations
 from tuneagent.diagnose import sources
 from tuneagent.diagnose.subjects import MACHINE, device_nics, no_rates, role
 from tuneagent.diagnose.thresholds import DROPS_CRITICAL_PERCENT, DROPS_PER_SEC, SQUEEZES_PER_SEC
-from tuneagent.diagnose.wording import cpu_list, number
+from tuneagent.diagnose.wording import cpu_list
 from tuneagent.model.cpuset import CpuSet
+from tuneagent.model.figure import figure
 from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
 from tuneagent.model.identity import Role
 from tuneagent.model.nic import Nic
@@ -57,14 +58,14 @@ def _unseen(view: View, nic: Nic) -> tuple[Evidence, ...]:
 
 def _nic_finding(view: View, nic: Nic, rate: NicRate, worst: float, evidence: tuple[Evidence, ...]) -> Finding:
     percent = _percent(worst, rate.rx_packets_per_sec)
-    share = "" if percent is None else f", {number(percent)} % of what arrived"
+    share = "" if percent is None else f", {figure(percent)} % of what arrived"
     blind = f" {NOT_SEEN}" if _unseen(view, nic) else ""
     return Finding(
         NAME,
         nic.name,
         _severity(percent),
-        f"{nic.name} loses {number(worst)} packets/s on receive",
-        f"{number(worst)} packets/s lost{share}, by the largest of its receive counters.{blind}",
+        f"{nic.name} loses {figure(worst)} packets/s on receive",
+        f"{figure(worst)} packets/s lost{share}, by the largest of its receive counters.{blind}",
         evidence,
     )
 
@@ -91,8 +92,8 @@ def _tap(view: View, nic: Nic) -> tuple[Finding, ...]:
             NAME,
             nic.name,
             _severity(percent),
-            f"{number(lost)} packets/s towards the guest behind {nic.name} are lost",
-            f"The tap {nic.name} drops {number(lost)} packets/s that the guest did not take in time; the guest itself "
+            f"{figure(lost)} packets/s towards the guest behind {nic.name} are lost",
+            f"The tap {nic.name} drops {figure(lost)} packets/s that the guest did not take in time; the guest itself "
             "counts none of them.",
             (evidence,),
         ),
@@ -127,13 +128,13 @@ def _cpus_finding(rates: list[CpuRate]) -> Finding:
     who = cpu_list(CpuSet.of(cpus))
     verbs = ("drops", "is") if len(cpus) == 1 else ("drop", "are")
     lost = drops >= DROPS_PER_SEC
-    head = f"{verbs[0]} {number(drops)} packets/s" if lost else f"{verbs[1]} squeezed {number(squeezes)} times/s"
+    head = f"{verbs[0]} {figure(drops)} packets/s" if lost else f"{verbs[1]} squeezed {figure(squeezes)} times/s"
     return Finding(
         NAME,
         f"cpu{cpus[0]}" if len(cpus) == 1 else MACHINE,
         Severity.CRITICAL if lost else Severity.WARNING,
         f"{who} {head}",
-        f"{who} dropped {number(drops)} packets/s at the backlog and stopped {number(squeezes)} times/s with packets "
+        f"{who} dropped {figure(drops)} packets/s at the backlog and stopped {figure(squeezes)} times/s with packets "
         "left, by budget or by time (net.core.netdev_budget, netdev_budget_usecs).",
         tuple(each for rate in rates for each in _cpu_evidence(rate)),
         cpus=cpus,

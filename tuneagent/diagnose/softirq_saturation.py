@@ -6,7 +6,8 @@ from tuneagent.diagnose import sources
 from tuneagent.diagnose.placement import Landing, irqs_of, landings, queues_of
 from tuneagent.diagnose.subjects import MACHINE, data_irqs, no_rates, virtio_nics
 from tuneagent.diagnose.thresholds import IDLE_CPU_PERCENT, MIN_TICKS, SOFTIRQ_BUSY_PERCENT, SOFTIRQ_SATURATED_PERCENT
-from tuneagent.diagnose.wording import cpu_list, named, number
+from tuneagent.diagnose.wording import cpu_list, named
+from tuneagent.model.figure import figure
 from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
 from tuneagent.model.view import CpuRate, View
 
@@ -43,8 +44,8 @@ def _finding(view: View, rate: CpuRate) -> Finding:
         NAME,
         f"cpu{rate.cpu}",
         Severity.CRITICAL if share >= SOFTIRQ_SATURATED_PERCENT or lost else Severity.WARNING,
-        f"CPU {rate.cpu} spends {number(share)} % of its time in softirqs",
-        f"Softirqs take {number(share)} % of CPU {rate.cpu}; {_room(view, rate, idle)}{_causes(here)}",
+        f"CPU {rate.cpu} spends {figure(share)} % of its time in softirqs",
+        f"Softirqs take {figure(share)} % of CPU {rate.cpu}; {_room(view, rate, idle)}{_causes(here)}",
         _evidence(rate, share),
         irqs_of(here),
         queues_of(here),
@@ -54,7 +55,7 @@ def _finding(view: View, rate: CpuRate) -> Finding:
 
 def _room(view: View, rate: CpuRate, idle: list[int]) -> str:
     if idle:
-        return f"{cpu_list(idle)} idle for at least {number(IDLE_CPU_PERCENT)} %."
+        return f"{cpu_list(idle)} idle for at least {figure(IDLE_CPU_PERCENT)} %."
     return "it is the only CPU." if set(view.cpus) <= {rate.cpu} else "no other CPU is seen to have room."
 
 

@@ -9,15 +9,6 @@ from tuneagent.model.cpuset import MAX_CPUS, CpuSet
 NAMES_SHOWN = 6
 NAME_LENGTH = 64
 SENTENCE_LENGTH = 200
-LARGE = 100
-TINY = 0.0005
-
-
-def number(value: float) -> str:
-    """``5,154``, ``97.98``, ``0.120``: whole from 100 up, three decimals below 1, and never a scale word."""
-    if abs(value) >= LARGE or value == value // 1:
-        return f"{value:,.0f}"
-    return f"{value:.2f}" if abs(value) >= 1 else f"{value:.3f}" if abs(value) >= TINY else f"{value:.1e}"
 
 
 def counted(count: int, noun: str) -> str:

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from tuneagent.model.cpuset import CpuSet
+from tuneagent.model.figure import figure
 from tuneagent.report.safe import safe
 
 UNKNOWN = "unknown"
 CPU_LIST = "CPU list"
-_HUNDRED = 100.0
 
 
 def number(value: float | None) -> str:
-    """Three significant digits below 100, whole numbers with thousands separators above."""
-    if value is None:
-        return UNKNOWN
-    if isinstance(value, int):
-        return f"{value:,}"
-    if abs(value) >= _HUNDRED:
-        return f"{value:,.0f}"
-    # 'g' would turn small numbers into exponents; four decimals hold every ratio that a rule looks at.
-    text = f"{value:.4f}" if abs(value) < 1 else f"{value:.2f}"
-    return text.rstrip("0").rstrip(".") or "0"
+    """A number as everywhere in a report; unknown is a word."""
+    return UNKNOWN if value is None else figure(value)
 
 
 def with_unit(value: float | str | None, unit: str) -> str:
