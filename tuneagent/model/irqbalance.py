@@ -21,9 +21,9 @@ class IrqbalanceConfig:
     """--banmod / -m."""
     policy_script: str | None
     banned_cpus: CpuSet | None
-    """IRQBALANCE_BANNED_CPULIST (wins) or the deprecated IRQBALANCE_BANNED_CPUS; empty = "ban none", None = not set.
+    """IRQBALANCE_BANNED_CPULIST, else the deprecated IRQBALANCE_BANNED_CPUS; empty: set to nothing; None: not set.
 
-    An empty one yields to the other.
+    An empty one yields to the other. Where both are set, versions differ in which they take.
     """
     banned_cpus_key: str | None
     errors: tuple[str, ...]
