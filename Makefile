@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
-.PHONY: help advise test lint unit test-vm test-lab bench golden wheel clean
+.PHONY: help advise test lint unit test-vm test-lab smoke demo bench golden wheel clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*## /\t/' | expand -t 16
@@ -28,6 +28,12 @@ test-vm: $(VENV)/.test  ## tests inside one emulated guest with four queues
 
 test-lab: $(VENV)/.test  ## tests on a real nested KVM hypervisor and its guests
 	$(BIN)/pytest -m lab tests/lab $(ARGS)
+
+smoke: $(VENV)/.test  ## of those, the agent's own and what they rest on, on one kernel; at most 20 minutes once the images are made
+	$(BIN)/pytest -m lab tests/lab/test_advise.py tests/lab/test_both_sides.py -k "not 6.12" --durations=10 $(ARGS)
+
+demo: $(VENV)/.test  ## see it work: a hypervisor and a guest whose network is tuned badly on purpose; minutes
+	@$(BIN)/python -m tests.lab.demo
 
 bench: $(VENV)/.test  ## measure cost and write bench-HOST.json
 	$(BIN)/python -m tests.bench $(ARGS)
