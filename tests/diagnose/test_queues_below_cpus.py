@@ -7,6 +7,7 @@ import pytest
 from tests import make
 from tests.diagnose.views import clear, finding, single, unjudged, value, with_nic
 from tuneagent.diagnose.queues_below_cpus import judge
+from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.finding import Severity
 from tuneagent.model.nic import Channels
 from tuneagent.model.snapshot import Snapshot
@@ -53,3 +54,13 @@ def test_an_unknown_offer_is_not_judged() -> None:
 
 def test_nothing_with_one_cpu() -> None:
     assert judge(single(offering(1, 8, cpus=1))) == ()
+
+
+def test_cpus_set_apart_need_no_queue() -> None:
+    topology = make.topology(8, isolated=CpuSet.of([2, 3, 4]), nohz_full=CpuSet.of(range(3, 8)))
+    clear(judge, single(replace(offering(2, 8, cpus=8), cpus=topology)))
+    found = finding(judge, single(replace(offering(1, 8, cpus=8), cpus=topology)))
+    assert "1 of 2" in found.title
+    assert "8 CPUs online, 2 of them not set apart: 2 could" in found.explanation
+    apart = with_nic(make.snapshot(8, 4), channels=Channels(rx=2, rx_max=8, tx=3, tx_max=16))
+    clear(judge, single(replace(apart, cpus=topology)))

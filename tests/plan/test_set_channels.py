@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests import make
 from tests.plan import build
+from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.nic import Channels
 from tuneagent.model.policy import Action
 from tuneagent.model.snapshot import Snapshot
@@ -59,3 +62,21 @@ def test_no_combined_queues() -> None:
 def test_a_hostile_name_is_quoted() -> None:
     (change,) = build.changes(build.solve(SET, machine(1, 8, name="a;reboot"), nic="a;reboot"))
     assert change.do == "ethtool -L 'a;reboot' combined 4"
+
+
+def apart(combined: int, offered: int) -> Snapshot:
+    """Eight CPUs, of which 2 to 7 are isolated."""
+    topology = make.topology(8, isolated=CpuSet.of(range(2, 8)))
+    return replace(machine(combined, offered, cpus=8), cpus=topology)
+
+
+def test_no_queue_is_added_for_cpus_set_apart() -> None:
+    assert "interrupt CPUs 2-7, set apart" in build.reason(build.solve(SET, apart(2, 8)))
+    (change,) = build.changes(build.solve(SET, apart(1, 8)))
+    assert change.new == "2"
+
+
+def test_queues_that_the_driver_gave_to_cpus_set_apart_are_left() -> None:
+    assert "8 queue pairs for 8 CPUs" in build.reason(build.solve(SET, apart(8, 8)))
+    (change,) = build.changes(build.solve(SET, apart(16, 16)))
+    assert change.new == "8"

@@ -6,17 +6,22 @@ import shlex
 
 from tuneagent.model.nic import Nic
 from tuneagent.model.plan import Change, Declined, TunableKind
+from tuneagent.model.topology import CpuTopology
 from tuneagent.plan.situation import Situation, Solution, nic_target
 
 _LOOK_AGAIN = (
     "virtio_net rewrites affinity and XPS when the number of queues changes, and other interrupts come into use: "
     "look them up again before pinning"
 )
-_XDP = "the driver refuses while an XDP program needs the queues; then nothing is changed"
+_XDP = "the driver refuses while an XDP program is loaded; then nothing is changed"
 
 
 def solve(situation: Situation) -> Solution | Declined:
-    """``ethtool -L NIC combined N`` with N = the smaller of the offered queue pairs and the online CPUs."""
+    """``ethtool -L NIC combined N``, with N between the CPUs that may take interrupts and those that are online.
+
+    The driver itself starts with a queue for each online CPU, also for those set apart: that is not taken away, but no
+    queue is added for them, whose interrupts would go there.
+    """
     nic, topology = situation.nic, situation.cpus
     if nic is None or topology is None or not topology.online:
         return situation.declined("which CPUs there are is not known")
@@ -30,19 +35,23 @@ def solve(situation: Situation) -> Solution | Declined:
         return situation.declined(
             "how many queues the device offers is not known (ethtool's channels could not be read)"
         )
-    wanted = min(channels.combined_max, len(topology.online))
-    if wanted < 1:
+    if channels.combined_max < 1:
         return situation.declined("the device reports no combined queues")
+    least, most = (min(channels.combined_max, len(cpus)) for cpus in (topology.housekeeping, topology.online))
+    wanted = min(max(channels.combined, least), most)
     if channels.combined != wanted:
         return Solution((_change(nic, channels.combined, wanted, channels.combined_max),), (_LOOK_AGAIN, _XDP))
-    return situation.declined(_already(wanted, channels.combined_max, len(topology.online)))
+    return situation.declined(_already(wanted, channels.combined_max, topology))
 
 
 def _of(now: int | None, most: int | None) -> str:
     return f"{'?' if now is None else now} of {'?' if most is None else most}"
 
 
-def _already(pairs: int, offered: int, cpus: int) -> str:
+def _already(pairs: int, offered: int, topology: CpuTopology) -> str:
+    cpus = len(topology.online)
+    if pairs < min(offered, cpus):
+        return f"already so: a queue more would interrupt CPUs {topology.online - topology.housekeeping}, set apart"
     if offered < cpus:
         return f"already so: all {offered} queue pairs that the device offers are in use; more must come from the host"
     spare = f"; the device offers {offered}, and the definition on the host could name fewer" if offered > cpus else ""
