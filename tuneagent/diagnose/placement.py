@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from tuneagent.diagnose import sources
 from tuneagent.diagnose.thresholds import MIN_INTERRUPTS, SETTLED_SHARE_PERCENT
-from tuneagent.model.cpuset import MAX_CPUS, CpuSet
-from tuneagent.model.irq import IrqLine, QueueIrq, QueueRole
+from tuneagent.model.cpuset import MAX_CPUS
+from tuneagent.model.irq import QueueIrq, QueueRole
 from tuneagent.model.nic import Nic
 from tuneagent.model.view import View
 
@@ -61,34 +61,14 @@ def landing(view: View, irq: QueueIrq) -> Landing:
         order = tuple(sorted(grown, key=lambda cpu: (-grown[cpu], cpu)))
         return Landing(irq, count, order, 100.0 * grown[order[0]] / count, sources.INTERRUPTS)
     line = view.after.irq(irq.irq)
-    by_mask = line is not None and _by_mask(line)
+    by_mask = line is not None and line.placed_by_mask
     source = sources.affinity(irq.irq) if by_mask else sources.effective_affinity(irq.irq)
-    return Landing(irq, None if rate is None else count, tuple(resting(line)), None, source)
+    return Landing(irq, None if rate is None else count, tuple(line.served_by) if line else (), None, source)
 
 
 def landings(view: View, irqs: tuple[QueueIrq, ...]) -> tuple[Landing, ...]:
     """Where each of these goes."""
     return tuple(landing(view, irq) for irq in irqs)
-
-
-def resting(line: IrqLine | None) -> CpuSet:
-    """CPUs that the next interrupt will fall on; the empty set when that cannot be told.
-
-    A message-signalled vector moves with its next interrupt only, so an idle one keeps an effective affinity outside
-    the mask it was given. Its next interrupt then falls inside the mask: known when the mask is one CPU. The same holds
-    where there is no effective affinity: before Linux 4.13, and with interrupt controllers that do not report one.
-    """
-    if line is None:
-        return CpuSet()
-    if _by_mask(line):
-        return line.affinity if line.affinity is not None and len(line.affinity) == 1 else CpuSet()
-    return line.effective_affinity or CpuSet()
-
-
-def _by_mask(line: IrqLine) -> bool:
-    """Whether only the mask can tell where the next interrupt falls."""
-    effective = line.effective_affinity
-    return not effective or bool(line.affinity and not effective & line.affinity)
 
 
 def receive_landings(view: View, nic: Nic) -> dict[int, Landing]:

@@ -34,9 +34,21 @@ class IrqLine:
 
     @property
     def served_by(self) -> CpuSet:
-        """effective_affinity, else a mask that leaves one CPU only; the empty set where neither tells."""
-        one = self.affinity if self.affinity is not None and len(self.affinity) == 1 else None
-        return self.effective_affinity or one or CpuSet()
+        """CPUs that the next interrupt will fall on; the empty set when that cannot be told.
+
+        A message-signalled vector moves with its next interrupt only, so an idle one keeps an effective affinity out of
+        the mask it was given. Its next interrupt then falls inside the mask: known when the mask is one CPU. The same
+        holds where there is no effective affinity: before Linux 4.13, and with controllers that do not report one.
+        """
+        if self.placed_by_mask:
+            return self.affinity if self.affinity is not None and len(self.affinity) == 1 else CpuSet()
+        return self.effective_affinity or CpuSet()
+
+    @property
+    def placed_by_mask(self) -> bool:
+        """Whether only the mask can tell where the next interrupt falls."""
+        effective = self.effective_affinity
+        return not effective or bool(self.affinity and not effective & self.affinity)
 
 
 class QueueRole(StrEnum):

@@ -24,7 +24,7 @@ def _present(situation: Situation, nic: Nic, role: QueueRole) -> dict[int, int]:
     present: dict[int, int] = {}
     for queue_irq in nic.irqs_of(role):
         line = situation.view.after.irq(queue_irq.irq)
-        where = (line.effective_affinity or line.affinity) if line is not None else None
-        if queue_irq.queue is not None and where is not None and len(where) == 1:
+        where = line.served_by if line is not None else ()
+        if queue_irq.queue is not None and len(where) == 1:
             present[queue_irq.queue] = next(iter(where))
     return present
