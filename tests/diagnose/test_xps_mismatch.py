@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests import make
-from tests.diagnose.views import clear, finding, plain_nic, single, unjudged, value, with_nic
+from tests.diagnose.views import at, clear, finding, plain_nic, single, unjudged, value, with_irqs, with_nic
 from tuneagent.diagnose.xps_mismatch import judge
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.finding import Severity
@@ -64,3 +64,10 @@ def test_nothing_with_one_queue_one_cpu_or_no_device() -> None:
 def test_cpus_in_no_map_are_no_fault() -> None:
     # A hash of the flow chooses for CPU 3; mapping only the CPU that takes the interrupt is the faster layout.
     clear(judge, single(mapped([0], [1], [2], [])))
+
+
+def test_queues_of_cpus_set_apart_need_no_interrupt_there() -> None:
+    # The interrupts of queues 2 and 3 are at CPUs 0 and 1, away from the CPUs that send through them.
+    apart = with_irqs(mapped([0], [1], [2], [3]), at({35: 0, 36: 0, 37: 1, 38: 1}))
+    assert "transmit queues 2, 3" in finding(judge, single(apart)).title
+    clear(judge, single(replace(apart, cpus=make.topology(4, isolated=CpuSet.of([2, 3])))))

@@ -38,7 +38,7 @@ def test_more_queues_than_cpus_fold() -> None:
 def test_maps_follow_interrupts_that_somebody_placed_otherwise() -> None:
     now = make.snapshot(2, 2)
     for irq, cpu in ((32, 1), (34, 0)):
-        now = build.with_line(now, irq, effective_affinity=CpuSet.of([cpu]))
+        now = build.with_line(now, irq, affinity=CpuSet.of([cpu]), effective_affinity=CpuSet.of([cpu]))
     assert mapped(now) == {0: "2", 1: "1"}
     assert mapped(now, pinning=True) == {0: "1", 1: "2"}
 
@@ -96,3 +96,33 @@ def test_maps_do_not_follow_interrupts_that_moved_within_the_interval() -> None:
     view = make.view(build.spread(before, 3), before)
     asked = plan(view, (), (build.policy(XPS, name="xps"),), {"xps"})
     assert [one.reason for one in asked.declined if "pin them" in one.reason]
+
+
+def grouped(*maps: list[int], cpus: int = 4, homes: tuple[int, ...] = (0, 2)) -> Snapshot:
+    """As many queues as maps, whose transmit interrupts go to these CPUs."""
+    queues = tuple(TxQueue(queue, CpuSet.of(each), 0) for queue, each in enumerate(maps))
+    now = build.with_nic(make.snapshot(cpus, len(maps)), tx_queues=queues)
+    for queue, cpu in enumerate(homes):
+        only = CpuSet.of([cpu])
+        now = build.with_line(now, make.FIRST_QUEUE_IRQ + 2 * queue + 1, effective_affinity=only, affinity=only)
+    return now
+
+
+def test_the_drivers_own_even_groups_are_left() -> None:
+    assert "already so" in build.reason(build.solve(XPS, grouped([0, 1], [2, 3])))
+    assert "already so" in build.reason(build.solve(XPS, grouped([0, 1, 2], [3, 4], cpus=5, homes=(1, 3))))
+
+
+def test_groups_that_are_uneven_overlap_or_leave_the_interrupt_out_are_not() -> None:
+    for maps in (([0, 1, 3], [2]), ([0, 1, 2], [2, 3]), ([1, 3], [0, 2]), ([0, 1], [2])):
+        assert build.changes(build.solve(XPS, grouped(*maps))), maps
+
+
+def test_each_change_says_who_sends_and_where_completions_go() -> None:
+    said = [change.why for change in build.changes(build.solve(XPS, grouped([], [], cpus=5)))]
+    assert said == [
+        "queue 0: its completions come back to CPU 0, and CPUs 1,4 send through it too",
+        "queue 1: its completions come back to CPU 2, and CPU 3 sends through it too",
+    ]
+    shared = build.with_nic(grouped([], []), queue_irqs=(QueueIrq(31, QueueRole.SHARED_QUEUES, None),))
+    assert build.changes(build.solve(XPS, shared))[0].why == "queue 0: one of 2, for CPUs 0,2"

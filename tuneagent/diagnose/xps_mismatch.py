@@ -66,12 +66,17 @@ def _told(maps: dict[int, CpuSet], covered: CpuSet, astray: list[int]) -> tuple[
 
 
 def _astray(view: View, nic: Nic, maps: dict[int, CpuSet]) -> list[int]:
-    """Queues whose interrupt's one CPU is outside their map."""
+    """Queues whose interrupt's one CPU is outside their map.
+
+    Not those that only CPUs set apart send through: there no interrupt ought to go, and a queue of its own is of use.
+    """
+    topology = view.after.cpus
+    serve = topology.housekeeping if topology is not None else CpuSet()
     astray: list[int] = []
     for queue, irqs in sorted(nic.pairs_in_use().items()):
         own = min(irqs, key=lambda irq: irq.role is not QueueRole.OUTPUT)
         home = landing(view, own).home
-        if home is not None and maps.get(queue) and home not in maps[queue]:
+        if home is not None and maps.get(queue, CpuSet()) & serve and home not in maps[queue]:
             astray.append(queue)
     return astray
 
