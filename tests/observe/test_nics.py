@@ -235,3 +235,18 @@ def test_links_that_lead_out_or_in_a_circle_raise_nothing(tmp_path: Path) -> Non
     circle = seen.nic("circle")
     assert circle is not None
     assert (circle.virtio, circle.statistics, circle.ifindex) == (None, None, None)
+
+
+def test_a_failover_master_borrows_the_device_of_its_standby(tmp_path: Path) -> None:
+    guest(tmp_path, cpus=2, queues=2)
+    device = tmp_path / f"sys/devices/pci0000:00/{PCI}/virtio0"
+    master = device / "net/master"
+    put(tmp_path, f"/{master.relative_to(tmp_path)}/statistics/rx_packets", "77\n")
+    (tmp_path / "sys/class/net/master").symlink_to(f"../../devices/pci0000:00/{PCI}/virtio0/net/master")
+    (master / "device").symlink_to("../..")
+    assert look(tmp_path).nic("master").virtio == "virtio0"  # type: ignore[union-attr]  # it is there
+    (master / "lower_eth0").symlink_to("../eth0")
+    borrowed = look(tmp_path).nic("master")
+    assert borrowed is not None
+    assert (borrowed.virtio, borrowed.bus_address, borrowed.queue_irqs) == (None, None, ())
+    assert eth0(tmp_path).virtio == "virtio0"

@@ -89,7 +89,7 @@ def _ask(gaps: Gaps) -> _Asked:
 def _nic(gaps: Gaps, name: str, around: Around, asked: _Asked) -> Nic:
     path = f"{NET}/{name}"
     listed = gaps.names(f"nic.{name}", path) or ()
-    device = gaps.link(f"{path}/device") if "device" in listed else None
+    device = _own_device(gaps, path, listed)
     virtio = _virtio(device, around.virtio)
     bus = _bus(device, virtio)
     report = asked.ethtool.get(name)
@@ -125,6 +125,17 @@ def _nic(gaps: Gaps, name: str, around: Around, asked: _Asked) -> Nic:
         threaded_napi=_flag(gaps.integer(f"nic.{name}.threaded_napi", f"{path}/threaded")),
         driver_statistics=report.statistics or {} if report else {},
     )
+
+
+def _own_device(gaps: Gaps, path: str, listed: tuple[str, ...]) -> str | None:
+    """The device behind an interface; None for one that only borrows that of the interface below it.
+
+    net_failover's master names its standby's device as its own (net_failover_create() in drivers/net/net_failover.c),
+    and has neither interrupts nor queues of it.
+    """
+    device = gaps.link(f"{path}/device") if "device" in listed else None
+    below = _neighbours(listed, "lower_") if device is not None else ()
+    return None if any(gaps.link(f"{NET}/{name}/device") == device for name in below) else device
 
 
 def _neighbours(listed: tuple[str, ...], start: str) -> tuple[str, ...]:
