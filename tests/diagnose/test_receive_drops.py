@@ -94,3 +94,46 @@ def test_loopback_is_not_looked_at() -> None:
 
 def test_one_sample() -> None:
     assert unjudged(judge, single()).reason == "one sample"
+
+
+def test_a_tun_without_a_mac_address_has_a_program_behind_it_and_no_guest() -> None:
+    machine = replace(make.snapshot(), nics=(plain_nic("tun0", link=Link(kind="tun"), mac=None),))
+    rate = make.nic_rate(1, name="tun0", tx_drops_per_sec=3.0, tx_packets_per_sec=9000.0)
+    found = of(make.view(machine, nics={"tun0": rate}), "tun0")
+    assert isinstance(found, Finding)
+    assert "guest" not in found.title + found.explanation
+    assert "VPN" in found.explanation
+
+
+def seen_by_nobody(**changes: Any) -> View:
+    """Drops that only rx_dropped counts."""
+    quiet = {"rx_missed_per_sec": 0.0, "rx_errors_per_sec": 0.0, "rx_drops_per_sec": 50.0}
+    rate = make.nic_rate(2, **quiet)
+    rate = replace(rate, queues=tuple(replace(queue, rx_drops_per_sec=0.0) for queue in rate.queues))
+    cpus = {cpu: make.cpu_rate(cpu, softnet_dropped_per_sec=0.0) for cpu in range(2)}
+    return make.view(nics={"eth0": replace(rate, **changes)}, cpus=cpus)
+
+
+def test_what_only_the_stack_dropped_is_what_nobody_takes() -> None:
+    found = of(seen_by_nobody(), "eth0")
+    assert isinstance(found, Finding)
+    assert found.severity is Severity.INFO
+    assert "50 packets/s that nothing here takes" in found.title
+
+
+def test_a_drop_that_a_queue_a_backlog_or_the_device_counts_is_a_loss() -> None:
+    base = seen_by_nobody()
+    queue = base.nics["eth0"].queues[0]
+    views = (
+        seen_by_nobody(rx_missed_per_sec=0.2),
+        seen_by_nobody(rx_errors_per_sec=None),
+        seen_by_nobody(queues=(replace(queue, rx_drops_per_sec=4.0),)),
+        seen_by_nobody(queues=(replace(queue, rx_drops_per_sec=None),)),
+        seen_by_nobody(queues=()),
+        replace(base, cpus={0: make.cpu_rate(0, softnet_dropped_per_sec=0.4)}),
+        replace(base, cpus={}),
+    )
+    for view in views:
+        found = of(view, "eth0")
+        assert isinstance(found, Finding)
+        assert found.severity is Severity.CRITICAL

@@ -42,7 +42,37 @@ def _nic(view: View, nic: Nic) -> Judgement:
     evidence = (*_counters(nic, losses), *_unseen(view, nic))
     # The counters overlap in some drivers, so the largest is shown and they are never added up.
     worst = max(known)
-    return _nic_finding(view, nic, rate, worst, evidence) if worst >= DROPS_PER_SEC else Clear(NAME, nic.name, evidence)
+    if worst < DROPS_PER_SEC:
+        return Clear(NAME, nic.name, evidence)
+    return (
+        _unwanted(nic, worst, evidence) if _by_the_stack(view, rate) else _nic_finding(view, nic, rate, worst, evidence)
+    )
+
+
+def _by_the_stack(view: View, rate: NicRate) -> bool:
+    """Whether only rx_dropped grew, and neither a queue of the driver nor a backlog is seen to have dropped anything.
+
+    What is left of it is what __netif_receive_skb_core() found no handler for (net/core/dev.c).
+    """
+    before_it = (
+        *(queue.rx_drops_per_sec for queue in rate.queues),
+        *(cpu.softnet_dropped_per_sec for cpu in view.cpus.values()),
+        rate.rx_missed_per_sec,
+        rate.rx_errors_per_sec,
+    )
+    return bool(rate.queues and view.cpus) and all(value == 0 for value in before_it)
+
+
+def _unwanted(nic: Nic, dropped: float, evidence: tuple[Evidence, ...]) -> Finding:
+    return Finding(
+        NAME,
+        nic.name,
+        Severity.INFO,
+        f"{nic.name} gets {figure(dropped)} packets/s that nothing here takes",
+        f"{figure(dropped)} packets/s were dropped by the network stack; the queues of {nic.name} and the backlogs "
+        "dropped none. As a rule these are frames of a protocol that nobody here speaks, such as LLDP.",
+        evidence,
+    )
 
 
 def _counters(nic: Nic, losses: dict[str, float | None]) -> tuple[Evidence, ...]:
@@ -87,17 +117,16 @@ def _tap(view: View, nic: Nic) -> tuple[Finding, ...]:
     lost = rate.tx_drops_per_sec or 0.0
     percent = _percent(lost, rate.tx_packets_per_sec)
     evidence = Evidence("tx_dropped_per_sec", lost, "1/s", sources.statistics(nic.name))
-    return (
-        Finding(
-            NAME,
-            nic.name,
-            _severity(percent),
-            f"{figure(lost)} packets/s towards the guest behind {nic.name} are lost",
-            f"The tap {nic.name} drops {figure(lost)} packets/s that the guest did not take in time; the guest itself "
-            "counts none of them.",
-            (evidence,),
-        ),
+    title = f"{figure(lost)} packets/s towards the guest behind {nic.name} are lost"
+    why = (
+        f"The tap {nic.name} drops {figure(lost)} packets/s that the guest did not take in time; the guest itself "
+        "counts none of them."
     )
+    # A tun carries packets without Ethernet and has no MAC address: no guest is behind it, but a program.
+    if nic.mac is None:
+        title = f"{figure(lost)} packets/s sent through {nic.name} are lost"
+        why = f"The program behind {nic.name}, a VPN as a rule, did not take {figure(lost)} packets/s in time."
+    return (Finding(NAME, nic.name, _severity(percent), title, why, (evidence,)),)
 
 
 def _backlog(view: View) -> tuple[Judgement, ...]:
