@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests import make
-from tests.diagnose.views import balanced, clear, finding, rates, single, unjudged, value
+from tests.diagnose.views import balanced, clear, finding, rates, single, unjudged, value, with_nic
 from tuneagent.diagnose.irqbalance_absent import judge
 
 CROWDED = {31: {0: 7040}, 33: {0: 6100}, 35: {2: 5000}}
@@ -46,3 +46,10 @@ def test_unknowns_are_not_absence() -> None:
 def test_nothing_with_one_cpu_or_no_virtio_nic() -> None:
     assert judge(rates({31: {0: 900}, 33: {0: 900}}, make.snapshot(1, 2))) == ()
     assert judge(make.view(replace(make.snapshot(), nics=()))) == ()
+
+
+def test_unknown_interrupts_are_not_silent_ones() -> None:
+    said = unjudged(judge, rates({}, with_nic(make.snapshot(), queue_irqs=())))
+    assert (said.idle, said.reason) == (False, "no queue interrupt of a virtio NIC is known")
+    asleep = unjudged(judge, replace(rates({}), rates_reason="it slept"))
+    assert (asleep.idle, asleep.reason) == (False, "it slept")

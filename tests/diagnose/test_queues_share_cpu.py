@@ -97,3 +97,7 @@ def test_without_an_effective_affinity_a_mask_of_one_cpu_tells() -> None:
 def test_nothing_with_one_queue_or_one_cpu() -> None:
     assert judge(make.view(make.snapshot(4, 1))) == ()
     assert judge(make.view(make.snapshot(1, 4))) == ()
+
+
+def test_two_samples_without_an_interval_show_no_idleness() -> None:
+    assert finding(judge, rates({}, piled(), rates_reason="it slept")).severity is Severity.WARNING

@@ -137,3 +137,7 @@ def test_a_drop_that_a_queue_a_backlog_or_the_device_counts_is_a_loss() -> None:
         found = of(view, "eth0")
         assert isinstance(found, Finding)
         assert found.severity is Severity.CRITICAL
+
+
+def test_two_samples_without_an_interval_tell_why() -> None:
+    assert unjudged(judge, make.view(rates_reason="it slept")).reason == "it slept"

@@ -7,6 +7,7 @@ import pytest
 from tests import make
 from tests.diagnose.views import clear, finding, single, unjudged, value
 from tuneagent.diagnose.softirq_saturation import judge
+from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.finding import Severity
 from tuneagent.model.view import CpuRate, View
 
@@ -53,3 +54,18 @@ def test_few_ticks_unknown_shares_and_one_sample_are_not_judged() -> None:
     assert "too short" in unjudged(judge, cpus(busy(100.0, ticks=9))).reason
     assert not unjudged(judge, cpus(busy(None))).idle
     assert unjudged(judge, single()).reason == "one sample"
+
+
+def test_cpus_set_apart_are_no_room() -> None:
+    view = cpus(busy(97.0), make.cpu_rate(1), make.cpu_rate(2))
+
+    def apart(*isolated: int) -> str:
+        topology = make.topology(4, isolated=CpuSet.of(isolated))
+        return finding(judge, replace(view, after=replace(view.after, cpus=topology))).explanation
+
+    assert "only CPUs 1-2, set apart by isolcpus or nohz_full, idle" in apart(1, 2, 3)
+    assert "; CPU 1 idle" in apart(2, 3)
+
+
+def test_without_an_interval_the_reason_is_that_of_the_rates() -> None:
+    assert unjudged(judge, replace(cpus(), rates_reason="it slept")).reason == "it slept"

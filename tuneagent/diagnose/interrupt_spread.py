@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tuneagent.diagnose import balancer, sources
 from tuneagent.diagnose.placement import Landing, irqs_of, landings, queues_of
-from tuneagent.diagnose.subjects import data_irqs, no_interrupts, no_rates, quiet, single_cpu, virtio_nics
+from tuneagent.diagnose.subjects import data_irqs, measured, no_interrupts, no_rates, quiet, single_cpu, virtio_nics
 from tuneagent.diagnose.thresholds import MIN_INTERRUPTS
 from tuneagent.diagnose.wording import counted, cpu_list, named
 from tuneagent.model.cpuset import CpuSet
@@ -25,7 +25,7 @@ def judge(view: View) -> tuple[Judgement, ...]:
 
 def _nic(view: View, nic: Nic) -> Judgement:
     irqs = data_irqs(nic)
-    if view.before is None:
+    if not measured(view):
         return no_rates(view, NAME, nic.name)
     if not irqs:
         return no_interrupts(NAME, nic)

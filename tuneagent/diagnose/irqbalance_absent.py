@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from tuneagent.diagnose import balancer, sources
 from tuneagent.diagnose.placement import Landing, irqs_of, landings
-from tuneagent.diagnose.subjects import MACHINE, data_irqs, no_rates, no_topology, quiet, single_cpu, virtio_nics
+from tuneagent.diagnose.subjects import (
+    MACHINE,
+    data_irqs,
+    measured,
+    no_rates,
+    no_topology,
+    quiet,
+    single_cpu,
+    virtio_nics,
+)
 from tuneagent.diagnose.thresholds import IDLE_CPU_PERCENT, MIN_INTERRUPTS
 from tuneagent.diagnose.wording import counted, cpu_list, named
 from tuneagent.model.cpuset import CpuSet
@@ -29,12 +38,14 @@ def _machine(view: View) -> Judgement:
         return Clear(NAME, MACHINE, (state,))
     if view.after.cpus is None:
         return no_topology(NAME, MACHINE)
-    if view.before is None:
+    if not measured(view):
         return no_rates(view, NAME, MACHINE)
     return _placed(view, view.after.cpus, state)
 
 
 def _placed(view: View, cpus: CpuTopology, state: Evidence) -> Judgement:
+    if not any(data_irqs(nic) for nic in virtio_nics(view)):
+        return Unjudged(NAME, MACHINE, "no queue interrupt of a virtio NIC is known")
     busy = _busy(view)
     if not busy:
         return quiet(NAME, MACHINE, f"no queue of a virtio NIC had {MIN_INTERRUPTS} interrupts in the interval")

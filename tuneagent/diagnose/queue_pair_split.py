@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tuneagent.diagnose import sources
 from tuneagent.diagnose.placement import Landing, irqs_of, landings, queues_of
-from tuneagent.diagnose.subjects import no_interrupts, single_cpu, virtio_nics
+from tuneagent.diagnose.subjects import measured, no_interrupts, single_cpu, virtio_nics
 from tuneagent.diagnose.wording import counted, named
 from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
 from tuneagent.model.irq import QueueRole
@@ -54,7 +54,7 @@ def _finding(view: View, nic: Nic, split: list[tuple[Landing, ...]]) -> Finding:
 def _cost(view: View, *, working: bool) -> str:
     if working:
         return "the pair's memory moves between the caches of both."
-    if view.interval_s is None:
+    if not measured(view):
         return "whether both are at work is not known, for nothing was measured over an interval."
     return "they were not both at work in the interval, so it cost little then."
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tuneagent.diagnose import sources
 from tuneagent.diagnose.placement import Landing, landings, receive_landings
-from tuneagent.diagnose.subjects import data_irqs, no_interrupts, no_topology, virtio_nics
+from tuneagent.diagnose.subjects import data_irqs, measured, no_interrupts, no_topology, virtio_nics
 from tuneagent.diagnose.wording import counted, cpu_list, named
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
@@ -71,7 +71,7 @@ def _finding(
     view: View, nic: Nic, by_queue: dict[int, Landing], crowded: dict[int, list[int]], free: CpuSet
 ) -> Finding:
     queues = sorted(queue for together in crowded.values() for queue in together)
-    idle = view.before is not None and not any(by_queue[queue].busy for queue in queues)
+    idle = measured(view) and not any(by_queue[queue].busy for queue in queues)
     irqs = [irq.irq for queue in queues for irq in nic.pairs()[queue]]
     worst = max(crowded, key=lambda cpu: len(crowded[cpu]))
     return Finding(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tuneagent.diagnose import sources
-from tuneagent.diagnose.subjects import MACHINE, device_nics, no_rates, role
+from tuneagent.diagnose.subjects import MACHINE, device_nics, measured, no_rates, role
 from tuneagent.diagnose.thresholds import DROPS_CRITICAL_PERCENT, DROPS_PER_SEC, SQUEEZES_PER_SEC
 from tuneagent.diagnose.wording import cpu_list
 from tuneagent.model.cpuset import CpuSet
@@ -20,7 +20,7 @@ NOT_SEEN = "Packets dropped at the host's tap, before the guest, cannot be seen 
 
 def judge(view: View) -> tuple[Judgement, ...]:
     """One judgement an interface with a device, one a host tap that drops, one of the CPUs' backlogs."""
-    if view.before is None:
+    if not measured(view):
         return (no_rates(view, NAME, MACHINE),)
     nics = tuple(_nic(view, nic) for nic in device_nics(view))
     taps = tuple(found for nic in view.after.nics or () for found in _tap(view, nic))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tuneagent.diagnose import sources
 from tuneagent.diagnose.placement import Landing, irqs_of, landings, queues_of
-from tuneagent.diagnose.subjects import MACHINE, data_irqs, no_rates, virtio_nics
+from tuneagent.diagnose.subjects import MACHINE, data_irqs, measured, no_rates, virtio_nics
 from tuneagent.diagnose.thresholds import IDLE_CPU_PERCENT, MIN_TICKS, SOFTIRQ_BUSY_PERCENT, SOFTIRQ_SATURATED_PERCENT
 from tuneagent.diagnose.wording import cpu_list, named
+from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.figure import figure
 from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
 from tuneagent.model.view import CpuRate, View
@@ -16,7 +17,7 @@ NAME = "softirq-saturation"
 
 def judge(view: View) -> tuple[Judgement, ...]:
     """One finding a saturated CPU, or one judgement of the machine."""
-    if view.before is None:
+    if not measured(view):
         return (no_rates(view, NAME, MACHINE),)
     known = {rate.cpu: rate.softirq_percent for rate in view.cpus.values() if rate.softirq_percent is not None}
     if not known:
@@ -33,11 +34,11 @@ def judge(view: View) -> tuple[Judgement, ...]:
 
 def _finding(view: View, rate: CpuRate) -> Finding:
     share = rate.softirq_percent or 0.0
-    idle = [
+    idle = CpuSet.of(
         other.cpu
         for other in view.cpus.values()
         if other.cpu != rate.cpu and (other.idle_percent or 0.0) >= IDLE_CPU_PERCENT
-    ]
+    )
     lost = (rate.softnet_dropped_per_sec or 0.0) > 0.0
     here = _served(view, rate.cpu)
     return Finding(
@@ -53,7 +54,13 @@ def _finding(view: View, rate: CpuRate) -> Finding:
     )
 
 
-def _room(view: View, rate: CpuRate, idle: list[int]) -> str:
+def _room(view: View, rate: CpuRate, idle: CpuSet) -> str:
+    topology = view.after.cpus
+    apart = topology.online - topology.housekeeping if topology is not None else CpuSet()
+    if idle and not idle - apart:
+        least = figure(IDLE_CPU_PERCENT)
+        return f"only {cpu_list(idle)}, set apart by isolcpus or nohz_full, idle for at least {least} %."
+    idle = idle - apart
     if idle:
         return f"{cpu_list(idle)} idle for at least {figure(IDLE_CPU_PERCENT)} %."
     return "it is the only CPU." if set(view.cpus) <= {rate.cpu} else "no other CPU is seen to have room."

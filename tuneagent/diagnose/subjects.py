@@ -49,6 +49,11 @@ def role(view: View) -> Role:
     return view.after.identity.role if view.after.identity is not None else Role.UNKNOWN
 
 
+def measured(view: View) -> bool:
+    """Whether there is an interval: two samples with neither a suspend nor a reboot between them."""
+    return view.before is not None and view.rates_reason is None
+
+
 def no_rates(view: View, rule: str, subject: str) -> Unjudged:
     """There is no interval to judge, with the reason that the comparison gave."""
     return Unjudged(rule, subject, view.rates_reason or "no rates: the counters of the two samples cannot be compared")
