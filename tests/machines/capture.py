@@ -29,10 +29,15 @@ def main() -> None:
     """Takes the capture."""
     file = HERE / f"{sys.argv[1]}.json"
     run(["snapshot", "--no-observed", "--interval", sys.argv[2] if len(sys.argv) > 2 else "2", "-o", str(file)])
-    document = json.loads(file.read_text())
+    keep(sys.argv[1], file.read_text())
+
+
+def keep(kind: str, snapshot: str) -> None:
+    """Writes KIND.json: what `snapshot --no-observed` wrote here or on another machine, cleaned."""
+    document = json.loads(snapshot)
     for sample in document["samples"]:
         _clean(sample["files"])
-    file.write_text(json.dumps(document, indent=1) + "\n")
+    (HERE / f"{kind}.json").write_text(json.dumps(document, indent=1) + "\n")
 
 
 def _clean(files: dict[str, Any]) -> None:
