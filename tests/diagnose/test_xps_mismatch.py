@@ -71,3 +71,8 @@ def test_queues_of_cpus_set_apart_need_no_interrupt_there() -> None:
     apart = with_irqs(mapped([0], [1], [2], [3]), at({35: 0, 36: 0, 37: 1, 38: 1}))
     assert "transmit queues 2, 3" in finding(judge, single(apart)).title
     clear(judge, single(replace(apart, cpus=make.topology(4, isolated=CpuSet.of([2, 3])))))
+
+
+def test_another_driver_may_do_without_maps() -> None:
+    clear(judge, single(with_nic(mapped([], [], [], []), virtio=None, driver="hv_netvsc")))
+    assert finding(judge, single(with_nic(mapped([0, 1], [], [], []), virtio=None))).severity is Severity.WARNING

@@ -41,6 +41,9 @@ def _fault(view: View, nic: Nic, maps: dict[int, CpuSet]) -> Finding | None:
     # CPUs in no map are no fault: a hash of the flow chooses for them (netdev_pick_tx), and a map of only the CPU that
     # takes the interrupt was measured faster than a stripe over all CPUs.
     astray = _astray(view, nic, maps)
+    # Other drivers may choose the queue themselves (ndo_select_queue), and then no map is none that is missed.
+    if not covered and nic.virtio is None:
+        return None
     told = _told(maps, covered, astray)
     return _info(nic, maps, *told, tuple(astray)) if told is not None else None
 
