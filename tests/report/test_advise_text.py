@@ -48,6 +48,27 @@ def test_idle_is_not_called_healthy() -> None:
     assert "Nothing to change" not in text(report)
 
 
+def test_the_quiet_one_of_two_interfaces_is_named() -> None:
+    now = make.snapshot()
+    pair = dataclasses.replace(now, nics=(make.nic(), make.nic(name="eth1")))
+    quiet = dataclasses.replace(reports.IDLE, subject="eth1")
+    both = reports.report(reports.CLEAR, quiet, view=make.view(pair))
+
+    assert "on eth1 there was too little traffic" in text(both)
+    assert "on eth" not in text(dataclasses.replace(both, judgements=(reports.IDLE, quiet))).splitlines()[3]
+    machine = dataclasses.replace(quiet, subject="machine")
+    assert "and there was too little traffic" in text(dataclasses.replace(both, judgements=(machine, quiet)))
+
+
+def test_time_that_the_host_took_is_told_where_it_is_much() -> None:
+    def told(*percents: float | None) -> str:
+        cpus = {cpu: make.cpu_rate(cpu, steal_percent=percent) for cpu, percent in enumerate(percents)}
+        return text(reports.report(reports.CLEAR, view=make.view(cpus=cpus)))
+
+    assert "31 % of the CPUs' time stolen by the host" in " ".join(told(60.0, 2.0, None).split())
+    assert "stolen" not in told(9.0, 10.5) + told(None)
+
+
 def test_unknown_is_not_called_healthy() -> None:
     report = reports.report(reports.CLEAR, reports.UNSEEN, reports.IDLE)
 

@@ -32,7 +32,7 @@ def _change() -> Change:
         where=f"systemd unit {IRQBALANCE_UNIT}",
         old="active",
         new="inactive",
-        why="irqbalance moves every interrupt that it has not been told to leave alone, about every 10 s",
+        why="irqbalance may move every interrupt that it has not been told to leave alone, about every 10 s",
         do=f"systemctl stop {IRQBALANCE_UNIT}",
         undo=f"systemctl start {IRQBALANCE_UNIT}",
     )

@@ -60,7 +60,7 @@ def _head(report: AdviseReport) -> Iterator[Block]:
 
 def _answer(report: AdviseReport) -> tuple[Tone, str]:
     if report.worst is None:
-        return _ANSWERS[report.state]
+        return _partly_idle(report) or _ANSWERS[report.state]
     counts = [(sum(one.severity is level for one in report.findings), str(level)) for level in reversed(Severity)]
     words = ", ".join(f"{count} {level}" for count, level in counts if count)
     subjects = ", ".join(sorted({safe(one.subject) for one in report.findings}))
@@ -70,6 +70,16 @@ def _answer(report: AdviseReport) -> tuple[Tone, str]:
     if idle:
         answer += f" For {idle} more check{'s' if idle > 1 else ''} there was too little traffic."
     return _TONES[report.worst], answer
+
+
+def _partly_idle(report: AdviseReport) -> tuple[Tone, str] | None:
+    """Names the quiet interfaces where others are busy and well: nothing is left to judge of those."""
+    quiet = {one.subject for one in report.unjudged if one.idle}
+    names = [nic.name for nic in report.view.after.virtio_nics]
+    if report.state is not State.IDLE or not quiet.issubset(names) or quiet.issuperset(names):
+        return None
+    where = ", ".join(safe(name) for name in names if name in quiet)
+    return Tone.INFO, f"Nothing wrong was seen; on {where} there was too little traffic to judge what needs traffic."
 
 
 def _findings(report: AdviseReport) -> Iterator[Block]:

@@ -14,6 +14,8 @@ from tuneagent.report.values import UNKNOWN, cpus, number
 
 MOST_QUEUES = 16
 """Rows of the queue table in a text report; the JSON has all."""
+STEAL_TOLD_PERCENT = 10.0
+"""Mean steal of all CPUs from which it is told at the top; our own judgement."""
 _DATA = (QueueRole.INPUT, QueueRole.OUTPUT, QueueRole.SHARED_QUEUES, QueueRole.DEVICE)
 
 
@@ -31,8 +33,17 @@ def machine_line(view: View) -> str:
         parts.append(f"{len(topology.online)} CPUs online ({topology.online})")
         if topology.isolated:
             parts.append(f"isolated {topology.isolated}")
+    parts.extend(_stolen(view))
     parts.append(_interval(view))
     return ", ".join(parts)
+
+
+def _stolen(view: View) -> Iterator[str]:
+    """What the hypervisor gave to others, where it is enough to slow everything that is measured here."""
+    stolen = [rate.steal_percent for rate in view.cpus.values() if rate.steal_percent is not None]
+    share = sum(stolen) / len(stolen) if stolen else 0.0
+    if share >= STEAL_TOLD_PERCENT:
+        yield f"{number(share)} % of the CPUs' time stolen by the host"
 
 
 def _interval(view: View) -> str:
