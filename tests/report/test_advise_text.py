@@ -257,3 +257,8 @@ def test_a_report_with_something_in_every_part_has_every_part_once(verbose: bool
 
     for heading in ("Looked for and not found", "Not judged", "Not seen, and therefore unknown"):
         assert lines.count(heading) == 1
+
+
+def test_one_cpu_is_not_called_several() -> None:
+    assert "1 CPU online (0)" in text(reports.report(view=make.view(make.snapshot(1, 1))))
+    assert "4 CPUs online (0-3)" in text(reports.report())

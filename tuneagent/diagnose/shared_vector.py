@@ -46,7 +46,7 @@ def _finding(view: View, nic: Nic, irq: QueueIrq) -> Finding:
         f"{_cause(irq, mmio=mmio)} One CPU serves all of {nic.name}: its queues cannot be placed apart.{along}",
         (
             Evidence("shared_irq", irq.irq, "", sources.INTERRUPTS),
-            Evidence("other_handlers", listed(others), "", sources.INTERRUPTS),
+            Evidence("other_handlers", listed(others) or "none", "", sources.INTERRUPTS),
             *_place(view, irq.irq),
         ),
         (irq.irq,),

@@ -30,7 +30,8 @@ def machine_line(view: View) -> str:
             parts.append(f"in a container ({safe(identity.container)})")
         parts.append(f"Linux {safe(identity.kernel_release or UNKNOWN)} {safe(identity.architecture or '')}".rstrip())
     if topology is not None:
-        parts.append(f"{len(topology.online)} CPUs online ({topology.online})")
+        count = len(topology.online)
+        parts.append(f"{count} CPU{'s' if count != 1 else ''} online ({topology.online})")
         if topology.isolated:
             parts.append(f"isolated {topology.isolated}")
     parts.extend(_stolen(view))
