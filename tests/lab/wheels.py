@@ -40,7 +40,7 @@ def build(repository: Path, into: Path) -> Path:
     """
     directory = into / "wheels"
     directory.mkdir(exist_ok=True)
-    _pip("--no-deps", "--no-build-isolation", "--wheel-dir", str(directory), str(repository))
+    _pip("--no-deps", "--wheel-dir", str(directory), str(repository))
     own = next(directory.glob("*.whl"))
     recipe = ("wheels 1", sys.version, (repository / "pyproject.toml").read_text())
     for wheel in cache.made("wheels", recipe, lambda kept: _pip("--wheel-dir", str(kept), str(own))).glob("*.whl"):
