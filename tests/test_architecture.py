@@ -12,7 +12,7 @@ import pytest
 
 import tuneagent
 from tuneagent import observe
-from tuneagent.app.library import RULE_NAMES
+from tuneagent.app.policy_files import RULE_NAMES
 from tuneagent.model.policy import Action
 from tuneagent.plan import registry
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.app.command import run
 from tests.trees import Guest, Load
-from tuneagent.app import library
+from tuneagent.app import policy_files
 
 BUSY = Load(
     interrupts={f"input.{queue}": {queue: 2001 + queue} for queue in range(4)},
@@ -24,9 +24,9 @@ Trees = Callable[[str], tuple[Path, Path]]
 @pytest.fixture(autouse=True)
 def policies_read_anew() -> Iterator[None]:
     """Policies are read once a process; a test may bring others."""
-    library.policies.cache_clear()
+    policy_files.policies.cache_clear()
     yield
-    library.policies.cache_clear()
+    policy_files.policies.cache_clear()
 
 
 @pytest.fixture(scope="session")

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from tests.app.command import run
-from tuneagent.app import library
-from tuneagent.app.library import RULE_NAMES
+from tuneagent.app import policy_files
+from tuneagent.app.policy_files import RULE_NAMES
 
-POLICIES = tuple(policy.name for policy in library.policies())
+POLICIES = tuple(policy.name for policy in policy_files.policies())
 
 
 def test_without_a_name_every_page_is_listed() -> None:

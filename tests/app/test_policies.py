@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from tests.app.command import run
-from tuneagent.app import library
+from tuneagent.app import policy_files
 
-SHIPPED = sorted(library.shipped().glob("*.yaml"))
+SHIPPED = sorted(policy_files.shipped().glob("*.yaml"))
 
 
 def schema() -> dict[str, Any]:
@@ -48,7 +48,7 @@ def test_show_tells_what_the_file_says(path: Path) -> None:
 
 
 def test_the_shipped_policies_are_valid() -> None:
-    done = run("policies", "validate", library.shipped())
+    done = run("policies", "validate", policy_files.shipped())
 
     assert (done.code, done.err) == (0, "")
     assert len(done.out.splitlines()) == len(SHIPPED)

@@ -14,7 +14,7 @@ from tests import make
 from tests.diagnose.any_view import views
 from tests.diagnose.views import balanced, single
 from tuneagent import diagnose
-from tuneagent.app.library import policies
+from tuneagent.app.policy_files import policies
 from tuneagent.diagnose import RULES
 from tuneagent.model.finding import Clear, Finding, Judgement, Severity, Unjudged
 from tuneagent.model.view import View

@@ -91,22 +91,22 @@ def command(
 
 def _prepare(directories: tuple[Path, ...]) -> None:
     from tuneagent import diagnose, plan, report  # noqa: F401 - imported now so that it costs nothing later
-    from tuneagent.app import library
+    from tuneagent.app import policy_files
     from tuneagent.plan import solve  # noqa: F401 - the same
     from tuneagent.report import advise_json, advise_text  # noqa: F401 - the same
 
-    library.policies(directories)
+    policy_files.policies(directories)
 
 
 def _report(
     sampled: Sampled, names: tuple[str, ...], directories: tuple[Path, ...], asked: tuple[str, ...], began: float
 ) -> AdviseReport:
-    from tuneagent.app import library
+    from tuneagent.app import policy_files
     from tuneagent.diagnose import diagnose
     from tuneagent.model.advise import AdviseReport
     from tuneagent.plan.solve import plan
 
-    policies = library.policies(directories)
+    policies = policy_files.policies(directories)
     _check_policies(asked, [policy.name for policy in policies])
     view, judgements = sampled.view, diagnose(sampled.view)
     made = plan(view, judgements, policies, asked)

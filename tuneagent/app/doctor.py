@@ -20,7 +20,7 @@ from tuneagent.app import exits, options
 @click.option("--strict", is_flag=True, help="Exit 5 when something cannot be seen.")
 def command(*, trees: tuple[Path, ...], files: tuple[Path, ...], as_json: bool, color: str, strict: bool) -> int:
     """Say for each thing that advice rests on whether it can be seen here, why not, and what would help."""
-    from tuneagent.app import inputs, library, output
+    from tuneagent.app import inputs, output, policy_files
     from tuneagent.machine.live import Live
     from tuneagent.observe import snapshot
     from tuneagent.report import doctor_report
@@ -32,8 +32,8 @@ def command(*, trees: tuple[Path, ...], files: tuple[Path, ...], as_json: bool, 
         version=__version__,
         python=sys.version.split()[0],
         user_id=os.geteuid(),
-        policies=len(library.policies()),
-        policy_directory=str(library.shipped()),
+        policies=len(policy_files.policies()),
+        policy_directory=str(policy_files.shipped()),
     )
     seen = snapshot(sources[-1])
     capabilities = doctor_report.capabilities(seen)

@@ -15,11 +15,11 @@ from tuneagent.app import exits, options
 @options.policies
 def command(*, name: str | None, directories: tuple[Path, ...]) -> int:
     """Print the page of a rule or a policy; `json` for the keys of --json; without a name, list all pages."""
-    from tuneagent.app import library
-    from tuneagent.app.library import RULE_NAMES
+    from tuneagent.app import policy_files
+    from tuneagent.app.policy_files import RULE_NAMES
     from tuneagent.report.policy_text import page
 
-    policies = {policy.name: policy for policy in library.policies(directories)}
+    policies = {policy.name: policy for policy in policy_files.policies(directories)}
     if name is None:
         rows = [(rule, _first_sentence(_page(rule))) for rule in sorted(RULE_NAMES)]
         rows += [(policy.name, policy.title) for policy in policies.values()]

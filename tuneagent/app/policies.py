@@ -20,11 +20,11 @@ def command() -> None:
 @options.colour
 def list_(*, directories: tuple[Path, ...], as_json: bool, color: str) -> int:
     """Every policy, one line each."""
-    from tuneagent.app import library, output
+    from tuneagent.app import output, policy_files
     from tuneagent.report import policy_text
     from tuneagent.report.jsonable import jsonable
 
-    policies = library.policies(directories)
+    policies = policy_files.policies(directories)
     if as_json:
         output.emit_json(jsonable(policies))
     else:
@@ -38,11 +38,11 @@ def list_(*, directories: tuple[Path, ...], as_json: bool, color: str) -> int:
 @options.as_json
 def show(*, name: str, directories: tuple[Path, ...], as_json: bool) -> int:
     """One policy in full."""
-    from tuneagent.app import library, output
+    from tuneagent.app import output, policy_files
     from tuneagent.report import policy_text
     from tuneagent.report.jsonable import jsonable
 
-    policies = {policy.name: policy for policy in library.policies(directories)}
+    policies = {policy.name: policy for policy in policy_files.policies(directories)}
     if name not in policies:
         raise click.UsageError(f"no policy {name!r}; there are: {', '.join(sorted(policies))}")
     if as_json:
@@ -56,9 +56,9 @@ def show(*, name: str, directories: tuple[Path, ...], as_json: bool) -> int:
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 def validate(*, paths: tuple[Path, ...]) -> int:
     """Check policy files, or directories of them. Every fault is one line: file, line, column, what was expected."""
-    from tuneagent.app import library
+    from tuneagent.app import policy_files
 
-    policies = library.check(paths)
+    policies = policy_files.check(paths)
     for policy in policies:
         click.echo(f"{policy.path}: {policy.name}: valid")
     if not policies:
