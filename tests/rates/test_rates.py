@@ -101,7 +101,6 @@ def test_an_interrupt_is_counted_by_cpu_and_divided_by_the_seconds() -> None:
     rate = view.irqs[38]
     assert (rate.count, rate.per_cpu, rate.per_sec, rate.seconds) == (1003, {0: 1000, 1: 3}, 250.75, 4.0)
     assert rate.per_cpu_per_sec == {0: 250.0, 1: 0.75}
-    assert rate.top_cpu_percent == pytest.approx(100 * 1000 / 1003)
 
 
 def test_a_count_that_wraps_on_one_cpu_is_unwrapped() -> None:
@@ -122,7 +121,7 @@ def test_a_count_that_was_reset_gives_no_rate_and_a_reason() -> None:
 def test_an_interrupt_that_stood_still_has_the_rate_zero() -> None:
     view = compared(table(row(38, 5, 7)), table(row(38, 5, 7)))
 
-    assert (view.irqs[38].count, view.irqs[38].per_cpu, view.irqs[38].top_cpu_percent) == (0, {}, None)
+    assert (view.irqs[38].count, view.irqs[38].per_cpu) == (0, {})
 
 
 def test_rows_that_came_and_went_are_listed_and_have_no_rate() -> None:

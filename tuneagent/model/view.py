@@ -64,11 +64,6 @@ class IrqRate:
         """Interrupts a second by CPU id."""
         return {cpu: count / self.seconds for cpu, count in self.per_cpu.items()}
 
-    @property
-    def top_cpu_percent(self) -> float | None:
-        """Share of the busiest CPU in percent; None without any interrupt."""
-        return 100.0 * max(self.per_cpu.values()) / self.count if self.count else None
-
 
 @dataclass(frozen=True, slots=True)
 class QueueRate:
