@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tuneagent.model.clock import Clock
 from tuneagent.model.counters import CpuTimes, Interrupts, Protocols, Softirqs, Softnet
+from tuneagent.model.hypervisor import Hypervisor
 from tuneagent.model.identity import Identity
 from tuneagent.model.irq import IrqLine
 from tuneagent.model.irqbalance import Irqbalance
@@ -32,6 +33,8 @@ class Snapshot:
     protocols: Protocols | None
     irqbalance: Irqbalance | None
     missing: tuple[Missing, ...]
+    hypervisor: Hypervisor | None = None
+    """None where this machine runs no virtual machines and has no KVM."""
 
     def irq(self, number: int) -> IrqLine | None:
         """The interrupt with this number."""

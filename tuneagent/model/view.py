@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import compress
 from operator import sub
 
+from tuneagent.model.domain_view import HypervisorView
 from tuneagent.model.irq import QueueIrq
 from tuneagent.model.irqbalance import Irqbalance
 from tuneagent.model.missing import Missing
@@ -169,6 +170,8 @@ class View:
     """What both snapshots and the comparison miss, each once."""
     interval_assumed: bool = False
     """Whether the interval is a default, for the samples carry no clock and nobody said how far apart they are."""
+    hypervisor: HypervisorView | None = None
+    """None where this machine runs no virtual machines and has no KVM."""
 
     def rate_of(self, irq: QueueIrq) -> IrqRate | None:
         """Rate of a queue's interrupt; None where it is unknown."""
