@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
-.PHONY: help advise test lint unit test-vm test-lab smoke demo bench golden wheel clean
+.PHONY: help advise test lint unit test-vm test-lab smoke demo soak bench golden wheel clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*## /\t/' | expand -t 16
@@ -34,6 +34,9 @@ smoke: $(VENV)/.test  ## of those, the agent's own and what they rest on, on one
 
 demo: $(VENV)/.test  ## see it work: a hypervisor and a guest whose network is tuned badly on purpose; minutes
 	@$(BIN)/python -m tests.lab.demo
+
+soak: $(VENV)/.test  ## how dependable the lab is: 20 starts of domains in one run, with times
+	@$(BIN)/python -m tests.lab.soak
 
 bench: $(VENV)/.test  ## measure cost and write bench-HOST.json
 	$(BIN)/python -m tests.bench $(ARGS)

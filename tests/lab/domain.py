@@ -92,7 +92,7 @@ class Domain:
 
     def _make(self, kept: str, ours: str, prepare: Callable[[Domain], None] | None) -> None:
         if not self._has(kept):
-            self._boot()
+            self.boot()
             self._save(kept)
         if prepare is not None:
             self._restore(kept)
@@ -166,7 +166,8 @@ class Domain:
     def _has(self, state: str) -> bool:
         return self.run(f"test -e {state}.saved").returncode == 0
 
-    def _boot(self) -> None:
+    def boot(self) -> None:
+        """Started from an empty overlay and logged into. LabFaultError where it dies, hangs or cannot be reached."""
         disk, console = self._file("qcow2"), self._file("console")
         xml = shlex.quote(self.definition.booted().xml(disk, console))
         steps = (

@@ -48,7 +48,7 @@ class Lab:
 
     def domain(self, definition: Definition, kernel: str = "6.1", cpus: int = 1) -> Domain:
         """A running domain as it was after its first boot. LabBrokenError where that fails in every try."""
-        return self._tried(f"domain {definition.name}", lambda: self._start(definition, kernel, cpus))
+        return self.tried(f"domain {definition.name}", lambda: self._start(definition, kernel, cpus))
 
     def stop_domains(self) -> None:
         """End the running domains, so that the next test finds none; a hypervisor that broke is ended too."""
@@ -86,7 +86,7 @@ class Lab:
             self._end(booted.machine)
 
     def _booted(self, kernel: str, cpus: int) -> _Booted:
-        return self._tried(f"hypervisor {kernel}", lambda: self._known(kernel, cpus) or self._boot(kernel, cpus))
+        return self.tried(f"hypervisor {kernel}", lambda: self._known(kernel, cpus) or self._boot(kernel, cpus))
 
     def _known(self, kernel: str, cpus: int) -> _Booted | None:
         known = self.booted.get((kernel, cpus))
@@ -126,7 +126,8 @@ class Lab:
         if booted is not None:
             booted.ending.close()
 
-    def _tried(self, what: str, action: Callable[[], T]) -> T:
+    def tried(self, what: str, action: Callable[[], T]) -> T:
+        """What ``action`` returns, tried again when the lab breaks. LabBrokenError where it broke in every try."""
         try:
             return tried(action, self.recover)
         except LabFaultError as fault:
