@@ -56,7 +56,7 @@ class TapRate:
     to_guest_bytes_per_sec: float | None
     from_guest_bytes_per_sec: float | None
     to_guest_drops_per_sec: float | None
-    """The host's tx_dropped: the guest's ring was full."""
+    """The guest's ring was full: tx_dropped of a tap, rx_dropped of a macvtap, whose directions are not mirrored."""
     from_guest_drops_per_sec: float | None
 
     @property
@@ -129,15 +129,25 @@ class DomainView:
     virtio: tuple[VirtioStatus, ...] = ()
     guest: Guest | None = None
     """None where the guest was not asked for."""
+    apart: str | None = None
+    """What tells it from another of the same name (system and session, say): its key, or the start of it."""
 
     @property
     def subject(self) -> str:
-        """What findings on the whole virtual machine are about."""
-        return f"domain {self.name}"
+        """What findings on the whole virtual machine are about: its name, and what sets it apart where names repeat."""
+        return f"domain {self.name}" if self.apart is None else f"domain {self.name} ({self.apart})"
 
     def subject_of(self, interface: DomainInterface) -> str:
-        """What findings on one of its interfaces are about: the target device where it runs, else the MAC."""
-        return f"{self.subject} {interface.target or interface.mac or f'interface {interface.position}'}"
+        """What findings on one of its interfaces are about: the target device where it runs, else the MAC.
+
+        Where two share the MAC (teaming) or have none, it is the interface's place.
+        """
+        return f"{self.subject} {interface.target or self._own_mac(interface) or f'interface {interface.position}'}"
+
+    def _own_mac(self, interface: DomainInterface) -> str | None:
+        others = self.definition.interfaces if self.definition else ()
+        shared = any(one.mac == interface.mac and one.position != interface.position for one in others)
+        return None if shared else interface.mac
 
     def of_role(self, role: ThreadRole) -> tuple[ThreadRate, ...]:
         """Its threads of one kind."""
@@ -176,8 +186,12 @@ class HypervisorView:
     """Taps that belong to no known domain."""
 
     def find(self, name: str) -> DomainView | None:
-        """The virtual machine with this name or UUID."""
-        return next((one for one in self.domains if name in {one.name, one.key}), None)
+        """The virtual machine with this UUID or name; of several with one name, the first: see :meth:`named`."""
+        return next((one for one in self.domains if one.key == name), None) or next(iter(self.named(name)), None)
+
+    def named(self, name: str) -> tuple[DomainView, ...]:
+        """All virtual machines with this name: more than one where several connections were asked."""
+        return tuple(one for one in self.domains if one.name == name)
 
     def of_subject(self, subject: str) -> tuple[DomainView, DomainInterface | None] | None:
         """The virtual machine, and the interface, that a finding's subject names."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from tuneagent.model.missing import Missing, Reason
 from tuneagent.model.snapshot import Snapshot
 from tuneagent.model.view import View
-from tuneagent.rates import cpus, interrupts, nics, protocols
+from tuneagent.rates import cpus, hypervisor, interrupts, nics, protocols
 from tuneagent.rates.comparison import Comparison
 from tuneagent.rates.interval import interval
 
@@ -31,6 +31,7 @@ def alone(snapshot: Snapshot, reason: str = "one sample only: rates need two") -
         cpus={},
         protocols=None,
         missing=(*snapshot.missing, Missing("rates", "clock", Reason.UNKNOWABLE, reason)),
+        hypervisor=hypervisor.alone(snapshot, reason),
     )
 
 
@@ -52,6 +53,7 @@ def _compared(both: Comparison) -> View:
     irqs, gone, new = interrupts.compare(both)
     interfaces = nics.compare(both, irqs)
     processors, counters = cpus.compare(both), protocols.compare(both)
+    machines = hypervisor.compare(both)
     return View(
         before=both.before,
         after=both.after,
@@ -64,6 +66,7 @@ def _compared(both: Comparison) -> View:
         cpus=processors,
         protocols=counters,
         missing=_each_once((*both.before.missing, *both.after.missing, *both.missing)),
+        hypervisor=machines,
     )
 
 

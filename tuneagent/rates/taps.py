@@ -1,0 +1,69 @@
+"""Taps against themselves, in the guest's directions, and the interfaces that they carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tuneagent.model.domain import DomainInterface
+from tuneagent.model.domain_view import TapRate
+from tuneagent.model.hypervisor import Tap
+from tuneagent.rates.comparison import Comparison
+
+Owner = tuple[str, DomainInterface]
+"""The key of a virtual machine, and the interface of it that a tap carries."""
+_COUNTERS = ("packets", "bytes", "dropped")
+
+
+def compare(
+    both: Comparison | None, before: Iterable[Tap], after: Iterable[Tap], owners: Mapping[str, Owner]
+) -> tuple[dict[str, list[TapRate]], tuple[TapRate, ...]]:
+    """(taps by the key of their virtual machine, taps of nobody known); without ``both`` there are no rates."""
+    old = {tap.name: tap for tap in before}
+    owned: dict[str, list[TapRate]] = {}
+    stray: list[TapRate] = []
+    for tap in after:
+        key, interface = owners.get(tap.name, (None, None))
+        rate = _rate(both, old.get(tap.name), tap, interface)
+        (stray if key is None else owned.setdefault(key, [])).append(rate)
+    return owned, tuple(stray)
+
+
+def _rate(both: Comparison | None, old: Tap | None, tap: Tap, interface: DomainInterface | None) -> TapRate:
+    if both is not None and old is not None and old.ifindex != tap.ifindex:
+        both.unknown(f"tap.{tap.name}", "taps", "another device has this name now")
+        old = None
+    if both is None or old is None:
+        return TapRate(tap, interface, None, None, None, None, None, None)
+    sent, received = _directions(both, old, tap)
+    to_guest, from_guest = (sent, received) if _mirrored(interface) else (received, sent)
+    return TapRate(
+        tap,
+        interface,
+        to_guest_packets_per_sec=to_guest["packets"],
+        from_guest_packets_per_sec=from_guest["packets"],
+        to_guest_bytes_per_sec=to_guest["bytes"],
+        from_guest_bytes_per_sec=from_guest["bytes"],
+        to_guest_drops_per_sec=to_guest["dropped"],
+        from_guest_drops_per_sec=from_guest["dropped"],
+    )
+
+
+def _directions(both: Comparison, old: Tap, tap: Tap) -> tuple[dict[str, float | None], dict[str, float | None]]:
+    """(what the host transmitted, what it received)."""
+    seconds = both.between(old.read_at_ns, tap.read_at_ns)
+
+    def rate(name: str) -> float | None:
+        counts = getattr(old, name), getattr(tap, name)
+        return both.rate(f"tap.{tap.name}.{name}", f"statistics/{name}", counts, seconds)
+
+    sent, received = ({name: rate(f"{way}_{name}") for name in _COUNTERS} for way in ("tx", "rx"))
+    return sent, received
+
+
+def _mirrored(interface: DomainInterface | None) -> bool:
+    """Whether the device's directions are the guest's mirrored.
+
+    So they are with a tap. A macvtap (``type='direct'``) counts what it hands to the guest as received
+    (drivers/net/macvtap.c, macvlan_count_rx).
+    """
+    return interface is None or interface.type != "direct"
