@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tuneagent.model.errors import ParseError
 from tuneagent.parse import (
+    choice,
     cmdline,
     cpuinfo,
     cpulist,
@@ -24,15 +25,19 @@ from tuneagent.parse import (
     links,
     process_status,
     queue_statistics,
+    schedstat,
     snmp,
     softirqs,
     softnet_stat,
     stat,
+    task_stat,
+    tun_flags,
     units,
     virtio_id,
 )
 
 TEXT_PARSERS: tuple[Callable[[str], Any], ...] = (
+    choice.parse,
     cmdline.parse,
     cpuinfo.parse,
     cpulist.parse,
@@ -43,10 +48,14 @@ TEXT_PARSERS: tuple[Callable[[str], Any], ...] = (
     irq_actions.parse,
     partial(irqbalance_env.parse, path="/etc/default/irqbalance"),
     process_status.parse,
+    process_status.thread_group,
+    schedstat.parse,
     snmp.parse,
     softirqs.parse,
     softnet_stat.parse,
     stat.parse,
+    task_stat.parse,
+    tun_flags.parse,
     virtio_id.parse,
 )
 VALUE_PARSERS: tuple[Callable[[Any], Any], ...] = (

@@ -4,7 +4,7 @@ import pytest
 
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.errors import ParseError
-from tuneagent.parse.process_status import parse
+from tuneagent.parse.process_status import parse, thread_group
 
 
 def test_reads_the_cpus_allowed() -> None:
@@ -22,3 +22,13 @@ def test_a_list_that_is_none_is_named_with_its_line() -> None:
 def test_refuses_a_text_without(text: str) -> None:
     with pytest.raises(ParseError):
         parse(text)
+
+
+def test_reads_the_process_of_a_thread() -> None:
+    assert thread_group("Name:\tCPU 0/KVM\nTgid:\t4242\nNgid:\t3\nPid:\t4244\n") == 4242
+
+
+@pytest.mark.parametrize("text", ["", "Ngid:\t3\n", "Tgid:\tx\n", "Tgid:\t-1\n"])
+def test_refuses_a_text_without_a_process(text: str) -> None:
+    with pytest.raises(ParseError):
+        thread_group(text)
