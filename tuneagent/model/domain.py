@@ -100,11 +100,12 @@ class Domain:
     """One libvirt domain. CPU sets are the host's CPUs, nodes the host's NUMA nodes."""
 
     uuid: str
-    """Lower case; the guest's product_uuid on x86."""
+    """Lower case; the guest's product_uuid on x86. Empty in a definition that libvirt has not taken over yet."""
     name: str
     uri: str
     """The connection that told of it: ``qemu:///system``."""
     running: bool
+    """Whether it has a QEMU process: also while it is paused."""
     state: str
     """libvirt's word: ``running``, ``paused``, ``shut off``…"""
     type: str
@@ -119,6 +120,7 @@ class Domain:
     emulator_pin: CpuSet | None
     """``<emulatorpin>``: QEMU's other threads, and with them the vhost workers since Linux 6.4."""
     memory_kib: int | None
+    """Memory that it has now (``<currentMemory>``, else ``<memory>``)."""
     memory_nodes: CpuSet | None
     """``<numatune><memory nodeset=…>`` as a set of node numbers."""
     hugepages: bool
@@ -129,6 +131,8 @@ class Domain:
     interfaces: tuple[DomainInterface, ...]
     pending: Domain | None = None
     """The stored definition where it differs from the running one: it counts from the next cold start on."""
+    vcpu_numbers: tuple[int, ...] | None = None
+    """Numbers of the vCPUs that it has, where unplugging left holes; None where they are 0 to ``vcpus`` - 1."""
 
     @property
     def virtio_interfaces(self) -> tuple[DomainInterface, ...]:
@@ -139,7 +143,7 @@ class Domain:
     def vcpus_are_pinned(self) -> bool:
         """Whether every vCPU may run on named CPUs only."""
         return self.vcpus is not None and (
-            self.vcpu_cpus is not None or all(vcpu in self.vcpu_pins for vcpu in range(self.vcpus))
+            self.vcpu_cpus is not None or all(vcpu in self.vcpu_pins for vcpu in self.vcpu_numbers or range(self.vcpus))
         )
 
     def vcpu_may_run_on(self, vcpu: int) -> CpuSet | None:
