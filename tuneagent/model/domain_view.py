@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,9 +20,9 @@ class KvmRate:
 
     source: KvmSource
     seconds: float
-    per_sec: dict[str, float]
+    per_sec: Mapping[str, float]
     """Over all vCPUs."""
-    vcpus: dict[int, dict[str, float]]
+    vcpus: Mapping[int, Mapping[str, float]]
     """By vCPU; empty where only totals are told."""
     exits_are_a_sum: bool = False
 

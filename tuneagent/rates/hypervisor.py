@@ -154,6 +154,9 @@ def _view(machine: Machine, rates: _Rates, status: dict[str, list[VirtioStatus]]
 
 def _told_apart(views: list[DomainView]) -> tuple[DomainView, ...]:
     """Each with a subject of its own: names repeat over connections, and one may be made of another and a device."""
+    names = {view.name for view in views}
+    if len(names) == len(views) and not any(" " in name for name in names):
+        return tuple(views)
     often = Counter(subject for view in views for subject in _subjects(view))
     alike = [view for view in views if any(often[subject] > 1 for subject in _subjects(view))]
     if not alike:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import repeat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, repeat
 from operator import sub, truediv
 
 from tuneagent.model.domain_view import KvmRate
@@ -14,6 +15,9 @@ from tuneagent.rates.counters import PLAUSIBLE_64_PER_SEC
 NO_EXITS = "KVM tells no count of exits here"
 _FELL = "a counter fell: a vCPU was unplugged, or the virtual machine was started anew or migrated"
 _APART = "exits are counted in one sample and a sum of kinds in the other"
+_MOST_NAMED = 8
+Counters = Mapping[str, int]
+Vcpus = Mapping[int, dict[str, int]]
 
 
 def compare(
@@ -24,7 +28,7 @@ def compare(
     A vCPU that came or went leaves the rates of the others and no total: what it did meanwhile is not known.
     """
     seconds = both.between(old.read_at_ns, new.read_at_ns)
-    vcpus, fault = _vcpus(old.vcpus, new.vcpus, seconds)
+    vcpus, fault, uneven = _vcpus(old.vcpus, new.vcpus, seconds)
     totals = _growth(old.totals, new.totals, seconds) if fault is None else {}
     if totals is None:
         totals, fault = {}, _FELL
@@ -32,7 +36,7 @@ def compare(
         both.unknown(f"{what}.kvm", source.value, fault)
         if not vcpus:
             return None, fault
-    for name in _uneven(old.vcpus, new.vcpus):
+    for name in uneven:
         totals.pop(name, None)
     if old.exits_are_a_sum != new.exits_are_a_sum and totals.pop("exits", None) is not None:
         fault = _APART
@@ -40,39 +44,68 @@ def compare(
     return rate, None if "exits" in totals else fault or NO_EXITS
 
 
-def _vcpus(
-    old: Mapping[int, dict[str, int]], new: Mapping[int, dict[str, int]], seconds: float
-) -> tuple[dict[int, dict[str, float]], str | None]:
-    """(rates of the vCPUs that can be compared, why the totals cannot)."""
+@dataclass(frozen=True, slots=True, eq=False)
+class VcpuRates(Mapping[int, Mapping[str, float]]):
+    """Rates by vCPU, worked out when they are asked for: of thousands of vCPUs a report looks at a few.
+
+    Equal to a dict of the same content. No counter fell, and both samples have the same names of the same vCPUs.
+    """
+
+    old: Vcpus
+    new: Vcpus
+    seconds: float
+
+    def __getitem__(self, vcpu: int) -> Mapping[str, float]:
+        return _growth(self.old[vcpu], self.new[vcpu], self.seconds) or {}
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.new)
+
+    def __len__(self) -> int:
+        return len(self.new)
+
+
+def _vcpus(old: Vcpus, new: Vcpus, seconds: float) -> tuple[Mapping[int, Mapping[str, float]], str | None, set[str]]:
+    """(rates of the vCPUs that can be compared, why the totals cannot, names that not every vCPU has twice)."""
     if not old or not new:
-        return {}, None
+        return {}, None, set()
+    if _plain(old, new, seconds):
+        return VcpuRates(old, new, seconds), None, set()
     grown = {vcpu: _growth(old[vcpu], counters, seconds) for vcpu, counters in new.items() if vcpu in old}
     rates = {vcpu: growth for vcpu, growth in grown.items() if growth is not None}
-    if len(rates) < len(grown):
-        return rates, _FELL
-    changed = old.keys() ^ new.keys()
-    if changed:
-        names = ", ".join(map(str, sorted(changed)[:8])) + (", …" if len(changed) > 8 else "")  # noqa: PLR2004 - a line
-        return rates, f"vCPU {names} came or went within the interval: totals cannot be compared"
-    return rates, None
+    fault = _FELL if len(rates) < len(grown) else _changed(sorted(old.keys() ^ new.keys()))
+    return rates, fault, set().union(*(old[vcpu].keys() ^ new[vcpu].keys() for vcpu in grown))
 
 
-def _growth(old: dict[str, int], new: dict[str, int], seconds: float) -> dict[str, float] | None:
-    """Growth a second by name; None where a counter fell or leapt. At C speed: there are many thousands of these."""
+def _plain(old: Vcpus, new: Vcpus, seconds: float) -> bool:
+    """Whether the same vCPUs have the same counters and none fell or leapt: the common case, at C speed."""
+    if list(old) != list(new):
+        return False
+    if list(chain.from_iterable(old.values())) != list(chain.from_iterable(new.values())):
+        return False
+    first = chain.from_iterable(map(dict.values, old.values()))
+    last = chain.from_iterable(map(dict.values, new.values()))
+    return _believed(tuple(map(sub, last, first)), seconds)
+
+
+def _believed(growth: tuple[int, ...], seconds: float) -> bool:
+    return not growth or (min(growth) >= 0 and max(growth) <= PLAUSIBLE_64_PER_SEC * seconds)
+
+
+def _changed(vcpus: list[int]) -> str | None:
+    if not vcpus:
+        return None
+    names = ", ".join(map(str, vcpus[:_MOST_NAMED])) + (", …" if len(vcpus) > _MOST_NAMED else "")
+    return f"vCPU {names} came or went within the interval: totals cannot be compared"
+
+
+def _growth(old: Counters, new: Counters, seconds: float) -> dict[str, float] | None:
+    """Growth a second by name; None where a counter fell or leapt."""
     names = list(new)
     if list(old) != names:
         names = [name for name in new if name in old]
         old, new = {name: old[name] for name in names}, {name: new[name] for name in names}
     growth = tuple(map(sub, new.values(), old.values()))
-    if growth and (min(growth) < 0 or max(growth) > PLAUSIBLE_64_PER_SEC * seconds):
+    if not _believed(growth, seconds):
         return None
     return dict(zip(names, map(truediv, growth, repeat(seconds)), strict=True))
-
-
-def _uneven(old: Mapping[int, dict[str, int]], new: Mapping[int, dict[str, int]]) -> set[str]:
-    """Names that a vCPU has in one sample only: the totals of both are then sums over different vCPUs."""
-    uneven: set[str] = set()
-    for vcpu, counters in new.items():
-        if vcpu in old and list(old[vcpu]) != list(counters):
-            uneven |= old[vcpu].keys() ^ counters.keys()
-    return uneven

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 
 from tuneagent.model.domain import DomainInterface
 from tuneagent.model.domain_view import TapRate
 from tuneagent.model.hypervisor import Tap
 from tuneagent.rates.comparison import Comparison
+from tuneagent.rates.counters import PLAUSIBLE_64_PER_SEC
 
 Owner = tuple[str, DomainInterface]
 """The key of a virtual machine, and the interface of it that a tap carries."""
-_COUNTERS = ("packets", "bytes", "dropped")
+_NAMES = ("tx_packets", "tx_bytes", "tx_dropped", "rx_packets", "rx_bytes", "rx_dropped")
+_COUNTS = attrgetter(*_NAMES)
+_Counts = tuple[float | None, float | None, float | None]
 
 
 def compare(
@@ -39,25 +43,26 @@ def _rate(both: Comparison | None, old: Tap | None, tap: Tap, interface: DomainI
     return TapRate(
         tap,
         interface,
-        to_guest_packets_per_sec=to_guest["packets"],
-        from_guest_packets_per_sec=from_guest["packets"],
-        to_guest_bytes_per_sec=to_guest["bytes"],
-        from_guest_bytes_per_sec=from_guest["bytes"],
-        to_guest_drops_per_sec=to_guest["dropped"],
-        from_guest_drops_per_sec=from_guest["dropped"],
+        to_guest_packets_per_sec=to_guest[0],
+        from_guest_packets_per_sec=from_guest[0],
+        to_guest_bytes_per_sec=to_guest[1],
+        from_guest_bytes_per_sec=from_guest[1],
+        to_guest_drops_per_sec=to_guest[2],
+        from_guest_drops_per_sec=from_guest[2],
     )
 
 
-def _directions(both: Comparison, old: Tap, tap: Tap) -> tuple[dict[str, float | None], dict[str, float | None]]:
-    """(what the host transmitted, what it received)."""
+def _directions(both: Comparison, old: Tap, tap: Tap) -> tuple[_Counts, _Counts]:
+    """(packets, bytes and drops a second that the host transmitted, those that it received)."""
     seconds = both.between(old.read_at_ns, tap.read_at_ns)
-
-    def rate(name: str) -> float | None:
-        counts = getattr(old, name), getattr(tap, name)
-        return both.rate(f"tap.{tap.name}.{name}", f"statistics/{name}", counts, seconds)
-
-    sent, received = ({name: rate(f"{way}_{name}") for name in _COUNTERS} for way in ("tx", "rx"))
-    return sent, received
+    counts = tuple(zip(_COUNTS(old), _COUNTS(tap), strict=True))
+    rates = [
+        (last - first) / seconds
+        if first is not None and last is not None and 0 <= last - first <= PLAUSIBLE_64_PER_SEC * seconds
+        else both.rate(f"tap.{tap.name}.{name}", f"statistics/{name}", (first, last), seconds)
+        for name, (first, last) in zip(_NAMES, counts, strict=True)
+    ]
+    return (rates[0], rates[1], rates[2]), (rates[3], rates[4], rates[5])
 
 
 def _mirrored(interface: DomainInterface | None) -> bool:
