@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tests import make
-from tuneagent.model.advise import AdviseReport
+from tests import make, make_hypervisor
+from tuneagent.model.advise import AdviseReport, GuestReport
 from tuneagent.model.cost import AgentCost
 from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
 from tuneagent.model.identity import Role
@@ -83,4 +83,57 @@ def everything() -> AdviseReport:
         plan=Plan((advice(),), (declined,)),
         view=make.view(missing=(MISSING,)),
         applies=True,
+    )
+
+
+def hypervisor() -> AdviseReport:
+    """Three virtual machines: one bad, whose guest was seen; one new, whose guest refused; one well and idle."""
+    refused = make_hypervisor.guest(view=None, reason="guest-exec is disabled", remedy="allow guest-exec", rates=None)
+    partly = make_hypervisor.joined_rates(kicks_per_io_exit=None, reasons={"kicks_per_io_exit": "no kicks counted"})
+    interface = make_hypervisor.domain_interface(target="vnet1", mac="52:54:00:00:00:02")
+    pending = make_hypervisor.domain(interfaces=(make_hypervisor.domain_interface(event_idx=True),))
+    domains = (
+        make_hypervisor.domain_view(
+            definition=make_hypervisor.domain(pending=pending),
+            virtio=(make_hypervisor.virtio_status(),),
+            guest=make_hypervisor.guest(rates=partly),
+        ),
+        make_hypervisor.domain_view(
+            key="pid 77",
+            name="db2",
+            definition=None,
+            kvm=None,
+            kvm_reason="it started within the interval",
+            threads=(),
+            taps=(),
+            guest=refused,
+        ),
+        make_hypervisor.domain_view(
+            key="22222222-2222-3333-4444-555555555555",
+            name="quiet",
+            definition=make_hypervisor.domain(name="quiet", interfaces=(interface,)),
+            kvm=make_hypervisor.kvm_rate(per_sec={"exits": 7.0}),
+            taps=(make_hypervisor.tap_rate(interface=interface, to_guest_drops_per_sec=None),),
+        ),
+    )
+    stray = make_hypervisor.tap_rate(tap=make_hypervisor.tap(name="tap9"), interface=None)
+    seen = make_hypervisor.hypervisor_view(*domains, gone=("left",), new=("db2",), stray_taps=(stray,))
+    old = make_hypervisor.domain(name="old", running=False, state="shut off")
+    host = make_hypervisor.hypervisor(
+        domains=(make_hypervisor.domain(), old), threads_left_out=8, virtio=(make_hypervisor.virtio_status(),)
+    )
+    bad = finding(rule="domain-event-index-off", subject="domain web1 vnet0", title="The event index is off")
+    helps = advice(id=f"event-index-on:{bad.subject}", subject=bad.subject, findings=(bad,), role=Role.HYPERVISOR)
+    changed = change(
+        kind=TunableKind.DOMAIN_INTERFACE_DRIVER, where="domain web1", diff=("- <driver event_idx='off'/>",)
+    )
+    inside = report(finding(Severity.CRITICAL), CLEAR, origin="guest agent (guest-exec)", cost=None)
+    return report(
+        bad,
+        finding(subject="machine", rule="halt-polling-costs", severity=Severity.INFO),
+        *(Clear("vhost-absent", one.subject, EVIDENCE) for one in domains),
+        *(Unjudged("tap-drops", f"domain {name}", f"too little traffic: {name}", True) for name in ("web1", "quiet")),
+        view=make_hypervisor.host_view(after=make_hypervisor.host(hypervisor=host), hypervisor=seen),
+        plan=Plan((replace(helps, changes=(changed,)),), ()),
+        guests=(GuestReport(make_hypervisor.UUID, "web1", inside),),
     )

@@ -23,7 +23,14 @@ from tuneagent.report.advise_json import to_json
 MAPS = re.compile(
     r"machine\.cpus\.nodes|nics\[\]\.interrupts\[\]\.per_cpu_per_sec"
     r"|samples\[\]\.(files|directories|links|modes|captured|processes)"
+    r"|hypervisor\.parameters|hypervisor\.domains\[\]\.(kvm\.per_sec|kvm\.vcpus(\{\})?|definition\.vcpu_pins|guest\.rates\.reasons)"
 )
+SAME = (
+    (re.compile(r"^guests\[\]\.report\."), ""),
+    (re.compile(r"\.definition\.pending\."), ".definition."),
+    (re.compile(r"^hypervisor\.stray_taps\[\]\."), "hypervisor.domains[].taps[]."),
+)
+"""Keys that are documented as being those of another place."""
 NOT_PROMISED = re.compile(
     r"(observed\[\]|samples\[\]\.captured\{\}\.value).+|samples\[\]\.\w+\{\}\.(error|detail|remedy)"
 )
@@ -60,11 +67,18 @@ def documented(schema: str) -> dict[str, Key]:
     return keys
 
 
+def at(path: str) -> str:
+    """The place where a key is documented."""
+    for same, there in SAME:
+        path = same.sub(there, path)
+    return path
+
+
 def walk(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Every key path with its value; [] for the elements of an array, {} for the values of a map."""
     if isinstance(value, dict):
         for key, entry in value.items():
-            inner = f"{path}{{}}" if MAPS.fullmatch(path) else f"{path}.{key}".removeprefix(".")
+            inner = f"{path}{{}}" if MAPS.fullmatch(at(path)) else f"{path}.{key}".removeprefix(".")
             if "error" in value and path.startswith("samples[]"):
                 return
             yield inner, entry
@@ -77,7 +91,8 @@ def walk(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def assert_documented(schema: str, found: Iterator[tuple[str, Any]]) -> set[str]:
     keys = documented(schema)
     seen = set()
-    for path, value in found:
+    for place, value in found:
+        path = at(place)
         if NOT_PROMISED.fullmatch(path):
             continue
         assert path in keys, f"{path} is not documented"
@@ -111,7 +126,7 @@ def test_every_key_of_advise_is_documented_and_every_documented_key_is_there(tmp
     (tmp_path / "proc").mkdir()
     made += [run("advise", "--json", "--sysroot", tmp_path), run("advise", "--json", "--interval", "0.2")]
     values = [json.loads(done.out) for done in made]
-    values.append(json.loads(json.dumps(to_json(reports.everything()))))
+    values += [json.loads(json.dumps(to_json(one))) for one in (reports.everything(), reports.hypervisor())]
 
     seen = set().union(*(assert_documented("tuneagent.advise/1", walk(value)) for value in values))
 
@@ -161,6 +176,36 @@ def test_the_report_as_values() -> None:
     assert advice["undo"] == [None, "echo 0-3 > /proc/irq/31/smp_affinity_list"]
     assert value["cost"]["peak_rss_bytes"] == 41_000_000
     json.dumps(value, allow_nan=False)
+
+
+def test_virtual_machines_come_in_the_order_of_what_there_is_to_gain_and_without_their_xml() -> None:
+    value = to_json(reports.hypervisor())
+
+    web1, quiet, db2 = value["hypervisor"]["domains"]
+    assert (db2["name"], quiet["name"]) == ("db2", "quiet")
+    assert web1["findings"] == ["domain-event-index-off:domain web1 vnet0"]
+    assert web1["advice"] == ["event-index-on:domain web1 vnet0"]
+    assert (web1["kvm"]["exits_per_sec"], web1["exits_per_packet"]) == (60_000.0, 1.0)
+    assert [one["role"] for one in web1["threads"]] == ["emulator", "vcpu", "vcpu", "vhost"]
+    assert web1["taps"][0]["interface"] == 0
+    assert (db2["kvm"], db2["kvm_reason"]) == (None, "it started within the interval")
+    assert db2["guest"]["seen"] is False
+    assert "<interface" not in json.dumps(value["hypervisor"])
+    assert [one["name"] for one in value["hypervisor"]["not_running"]] == ["old"]
+
+
+def test_what_a_guest_says_is_kept_apart() -> None:
+    value = to_json(reports.hypervisor())
+
+    (guest,) = value["guests"]
+    assert (guest["name"], guest["report"]["worst_severity"]) == ("web1", "critical")
+    assert [one["id"] for one in guest["report"]["findings"]] == ["interrupt-spread:eth0"]
+    assert "interrupt-spread:eth0" not in [one["id"] for one in value["findings"]]
+
+
+def test_what_is_no_hypervisor_has_none() -> None:
+    assert to_json(reports.everything())["hypervisor"] is None
+    assert to_json(reports.everything())["guests"] == []
 
 
 def test_an_interrupt_has_its_place_and_its_rate() -> None:

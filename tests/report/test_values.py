@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tuneagent.model.cpuset import CpuSet
-from tuneagent.report.values import cpus, number, with_unit
+from tuneagent.report.values import cpus, number, plural, short, with_unit
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,32 @@ def test_a_value_has_its_unit_and_an_unknown_has_none(value: float | str | None,
 
 def test_cpus() -> None:
     assert [cpus(CpuSet.of([0, 1, 2, 8])), cpus(CpuSet()), cpus(None)] == ["0-2,8", "none", "unknown"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "?"),
+        (0.0, "0"),
+        (0.004, "<0.01"),
+        (0.05, "0.05"),
+        (4.25, "4.25"),
+        (9.996, "10"),
+        (42.34, "42.3"),
+        (99.97, "100"),
+        (970.4, "970"),
+        (999.7, "1k"),
+        (12_345.0, "12.3k"),
+        (145_300.0, "145k"),
+        (999_700.0, "1M"),
+        (1_230_000.0, "1.2M"),
+        (7.5e9, "7.5G"),
+    ],
+)
+def test_a_short_number_has_at_most_five_characters(value: float | None, text: str) -> None:
+    assert short(value) == text
+    assert len(text) <= 5
+
+
+def test_one_is_not_called_several() -> None:
+    assert (plural(1, "vCPU"), plural(0, "vCPU"), plural(2000, "vCPU")) == ("1 vCPU", "0 vCPUs", "2,000 vCPUs")

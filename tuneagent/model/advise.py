@@ -23,7 +23,7 @@ class State(StrEnum):
     UNKNOWN = "unknown"
     """Nothing wrong was seen, and what could not be seen is too much to call it healthy."""
     NO_VIRTIO_NIC = "no-virtio-nic"
-    """There is no virtio NIC here to judge."""
+    """There is neither a virtio NIC nor a virtual machine here to judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,10 @@ class AdviseReport:
     cost: AgentCost | None
     applies: bool = False
     """Whether this version of tuneagent has the apply command that the advice names."""
+    asked_domains: tuple[str, ...] = ()
+    """Keys of the virtual machines that were named to be told in full."""
+    guests: tuple[GuestReport, ...] = ()
+    """What the guests say of themselves, where they were asked: never mixed with what this machine shows."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -66,8 +70,30 @@ class AdviseReport:
         """The one-word answer."""
         if self.findings:
             return State.FINDINGS
-        if not self.view.after.virtio_nics:
-            return State.NO_VIRTIO_NIC if self.view.after.nics is not None else State.UNKNOWN
+        if not self.view.after.virtio_nics and not self._has_domains:
+            return State.NO_VIRTIO_NIC if self._all_seen else State.UNKNOWN
         if any(not one.idle for one in self.unjudged):
             return State.UNKNOWN
         return State.IDLE if self.unjudged else State.HEALTHY
+
+    @property
+    def _has_domains(self) -> bool:
+        return self.view.hypervisor is not None and bool(self.view.hypervisor.domains)
+
+    @property
+    def _all_seen(self) -> bool:
+        """Whether "there is none" is known of NICs and, on a hypervisor, of virtual machines."""
+        host = self.view.after.hypervisor
+        return self.view.after.nics is not None and (
+            host is None or host.domains is not None or host.processes is not None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GuestReport:
+    """A guest's own view, judged by the same rules as this machine's; a lying guest spoils this part only."""
+
+    key: str
+    """Of its DomainView."""
+    name: str
+    report: AdviseReport

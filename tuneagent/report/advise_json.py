@@ -11,6 +11,7 @@ from tuneagent.model.plan import Advice
 from tuneagent.model.snapshot import Snapshot
 from tuneagent.model.view import View
 from tuneagent.model.virtio import Feature
+from tuneagent.report.hypervisor_json import hypervisor_json
 from tuneagent.report.jsonable import jsonable
 
 SCHEMA = "tuneagent.advise/1"
@@ -19,11 +20,24 @@ SCHEMA = "tuneagent.advise/1"
 
 def to_json(report: AdviseReport) -> dict[str, Any]:
     """The report as JSON values. Unknown is null, and ``missing`` says why."""
-    view = report.view
     return {
         "schema": SCHEMA,
         "version": report.version,
         "origin": report.origin,
+        **_seen(report),
+        "hypervisor": hypervisor_json(report),
+        "guests": [
+            {"domain": guest.key, "name": guest.name, "origin": guest.report.origin, "report": _seen(guest.report)}
+            for guest in report.guests
+        ],
+        "cost": jsonable(report.cost),
+    }
+
+
+def _seen(report: AdviseReport) -> dict[str, Any]:
+    """What is told of any machine, this one or a guest."""
+    view = report.view
+    return {
         "state": report.state.value,
         "worst_severity": None if report.worst is None else str(report.worst),
         "machine": _machine(view.after),
@@ -41,7 +55,6 @@ def to_json(report: AdviseReport) -> dict[str, Any]:
         ],
         "unjudged": jsonable(report.unjudged),
         "missing": jsonable(view.missing),
-        "cost": jsonable(report.cost),
     }
 
 

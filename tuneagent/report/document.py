@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -23,6 +24,7 @@ class Heading:
 
     text: str
     tone: Tone = Tone.PLAIN
+    indent: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +62,9 @@ class Gap:
 
 Block = Heading | Paragraph | Table | Lines | Gap
 Document = tuple[Block, ...]
+
+
+def indented(blocks: Iterable[Block], by: int) -> Iterator[Block]:
+    """The blocks so many columns further to the right: a part that belongs to what stands above it."""
+    for block in blocks:
+        yield block if isinstance(block, Gap) else replace(block, indent=block.indent + by)

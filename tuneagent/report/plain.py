@@ -21,8 +21,8 @@ def lines_of(block: Block, width: int) -> Iterator[str]:
     match block:
         case Gap():
             yield ""
-        case Heading(text):
-            yield text
+        case Heading(text, _, indent):
+            yield " " * indent + text
         case Paragraph(text, indent, _, label):
             yield from _wrapped(text, indent, label, width)
         case Lines(lines, indent):

@@ -36,8 +36,8 @@ def write(document: Document, width: int) -> str:
 
 def _print(console: Console, block: Block, width: int) -> None:
     match block:
-        case Heading(text, tone):
-            console.print(Text(text, style=f"bold {_STYLES[tone]}".strip()))
+        case Heading(text, tone, indent):
+            console.print(Text(" " * indent + text, style=f"bold {_STYLES[tone]}".strip()))
         case Paragraph(_, _, tone, _):
             for line in lines_of(block, width):
                 console.print(Text(line, style=_STYLES[tone]), soft_wrap=True)

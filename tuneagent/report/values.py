@@ -7,7 +7,14 @@ from tuneagent.model.figure import figure
 from tuneagent.report.safe import safe
 
 UNKNOWN = "unknown"
+NOT_KNOWN = "?"
+"""The same in a column that is too narrow for the word."""
 CPU_LIST = "CPU list"
+_SIZES = ((999_500_000.0, 1e9, "G"), (999_500.0, 1e6, "M"), (999.5, 1e3, "k"))
+"""From this value on, in this unit: what would be rounded to 1,000 of the smaller one takes the larger."""
+_NO_DECIMALS = 99.95
+_ONE_DECIMAL = 9.995
+_LEAST = 0.01
 
 
 def number(value: float | None) -> str:
@@ -36,3 +43,21 @@ def cpus(value: CpuSet | None) -> str:
     if value is None:
         return UNKNOWN
     return str(value) or "none"
+
+
+def short(value: float | None) -> str:
+    """A number that is not negative in at most five characters: ``0.05``, ``4.2``, ``970``, ``12.3k``, ``1.2M``."""
+    if value is None:
+        return NOT_KNOWN
+    if 0 < value < _LEAST:
+        return f"<{_LEAST}"
+    size, unit = next(((value / size, unit) for least, size, unit in _SIZES if value >= least), (value, ""))
+    if size >= _NO_DECIMALS:
+        return f"{size:.0f}{unit}"
+    text = f"{size:.1f}" if unit or size >= _ONE_DECIMAL else f"{size:.2f}"
+    return text.rstrip("0").rstrip(".") + unit
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 vCPU``, ``2,000 vCPUs``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests import make_hypervisor
+from tests.report import reports
+from tuneagent.model.advise import AdviseReport, State
+from tuneagent.model.domain_view import DomainView
+from tuneagent.model.finding import Clear, Finding, Severity, Unjudged
+from tuneagent.report import advise_text, plain, terminal
+
+WIDTH = 80
+
+
+def text(report: AdviseReport, *, verbose: bool = False) -> str:
+    return plain.write(advise_text.document(report, verbose=verbose), WIDTH)
+
+
+def machines(count: int) -> tuple[DomainView, ...]:
+    made = []
+    for number in range(count):
+        name = f"instance-{number:08x}"
+        interface = make_hypervisor.domain_interface(target=f"vnet{number}")
+        definition = make_hypervisor.domain(name=name, interfaces=(interface,))
+        made.append(make_hypervisor.domain_view(key=f"uuid-{number}", name=name, definition=definition))
+    return tuple(made)
+
+
+def many(count: int, bad: int) -> AdviseReport:
+    """``count`` virtual machines, the first ``bad`` of which have a finding each."""
+    domains = machines(count)
+    found = tuple(
+        reports.finding(subject=one.subject, rule="exits-rate", title="Too many exits") for one in domains[:bad]
+    )
+    clear = tuple(Clear("vhost-absent", one.subject, reports.EVIDENCE) for one in domains)
+    idle = tuple(Unjudged("tap-drops", one.subject, f"only {n} packets/s", True) for n, one in enumerate(domains))
+    return reports.report(*found, *clear, *idle, view=make_hypervisor.host_view(*domains))
+
+
+# The head
+
+
+def test_a_hypervisor_without_a_virtio_interface_is_judged_all_the_same() -> None:
+    report = reports.report(reports.CLEAR, view=make_hypervisor.host_view())
+
+    assert report.state is State.HEALTHY
+    assert "no virtio network interface" not in text(report)
+
+
+def test_a_hypervisor_without_a_virtual_machine_says_so() -> None:
+    nothing = make_hypervisor.hypervisor(domains=(), processes=())
+    view = make_hypervisor.host_view(
+        after=make_hypervisor.host(hypervisor=nothing),
+        hypervisor=replace(make_hypervisor.hypervisor_view(), domains=()),
+    )
+
+    assert reports.report(view=view).state is State.NO_VIRTIO_NIC
+    assert "No virtual machine runs here now" in text(reports.report(view=view))
+    unseen = make_hypervisor.host(hypervisor=make_hypervisor.hypervisor(domains=None, processes=None))
+    assert reports.report(view=replace(view, after=unseen)).state is State.UNKNOWN
+
+
+def test_the_facts_of_the_host_are_told_once() -> None:
+    shown = " ".join(text(reports.hypervisor()).split())
+
+    assert "Virtual machines: 3 running with 4 vCPUs; 1 not running" in shown
+    assert "(kvm-stats-fd), by vCPU; vhost_net loaded; halt_poll_ns 200000; 8 vCPU threads not read" in shown
+    assert "KSM off; transparent huge pages madvise" in shown
+    assert "tainted, custom-monitor" in shown
+    assert "Stopped within the interval: left" in shown
+    assert "Started within the interval: db2" in shown
+    assert "Taps of no known virtual machine: tap9 60k packets/s" in shown
+
+
+# The table
+
+
+def row(shown: str, name: str) -> list[str]:
+    return next(line for line in shown.splitlines() if line.startswith(f"{name} ")).split()
+
+
+def test_a_virtual_machine_is_one_row_of_figures() -> None:
+    shown = text(reports.hypervisor())
+
+    assert row(shown, "web1") == ["web1", "2", "60k", "1", "60k", "40", "1.5", "0", "warn", "1"]
+    assert row(shown, "db2") == ["db2", "?", "?", "-", "-", "-", "-", "-", "none"]
+    assert row(shown, "quiet")[-2:] == ["?", "none"], "drops of which one direction is unknown are unknown"
+    assert "? is not known" in shown
+
+
+def test_the_table_has_eighty_columns_with_names_as_long_as_they_get() -> None:
+    report = many(30, 25)
+    lines = text(report).splitlines()
+
+    table = [line for line in lines if line.startswith(("domain  ", "instance-"))]
+    assert len(table) == 21
+    assert len({line.index(" 2 ") for line in table[1:]}) == 1
+    assert max(map(len, table)) <= WIDTH
+    long = make_hypervisor.domain_view(name="a-very-long-name-that-somebody-gave-it-0001")
+    shown = text(reports.report(view=make_hypervisor.host_view(long, *machines(1))))
+    assert "a-very-l…-it-0001" in shown
+
+
+def test_a_terminal_shows_the_same_rows() -> None:
+    shown = terminal.write(advise_text.document(many(30, 25)), WIDTH)
+
+    (line,) = [line for line in shown.splitlines() if "instance-00000003 " in line and "60k" in line]
+    assert "warn 1" in line
+
+
+def test_a_thousand_virtual_machines_are_a_page_and_the_rest_is_counted() -> None:
+    shown = text(many(1000, 700))
+
+    assert "700 findings (700 warning) on 700 virtual machines." in shown
+    assert "… 980 more, 680 of them with findings: --verbose, or --json" in shown
+    assert "… 680 more findings: exits-rate 680" in shown
+    assert "On virtual machines and their interfaces: vhost-absent (999)" in shown
+    assert "domain instance-00000001 and 998 more: only 1 packets/s (tap-drops)" in shown
+    assert len(shown.splitlines()) < 100
+    assert "instance-000003e7" not in shown
+    assert "instance-000003e7" in text(many(1000, 700), verbose=True)
+
+
+def test_a_finding_is_one_line_in_the_order_of_the_table() -> None:
+    bad = reports.finding(subject="domain instance-00000002 vnet2", title="x" * 70)
+    worse = reports.finding(
+        Severity.CRITICAL, subject="domain instance-00000004", title="Packets are lost", rule="lost"
+    )
+    lines = text(reports.report(bad, worse, view=make_hypervisor.host_view(*machines(5)))).splitlines()
+
+    first = lines.index("crit instance-00000004: Packets are lost [lost]")
+    assert lines[first + 1].startswith("warn instance-00000002 vnet2: xxx")
+    assert len(lines[first + 1]) == WIDTH
+
+
+# In full
+
+
+def findings(*domains: DomainView) -> tuple[Finding, ...]:
+    return tuple(reports.finding(subject=one.subject) for one in domains)
+
+
+@pytest.mark.parametrize(("bad", "told"), [(1, 1), (3, 3), (4, 1)])
+def test_three_bad_ones_are_told_in_full_and_of_more_the_first(bad: int, told: int) -> None:
+    domains = machines(6)
+    shown = text(reports.report(*findings(*domains[:bad]), view=make_hypervisor.host_view(*domains)))
+
+    assert shown.count("IRQ 31 went to 4 CPUs.") == told
+
+
+def test_the_only_one_is_told_in_full_even_if_nothing_is_wrong() -> None:
+    shown = text(reports.report(reports.CLEAR, view=make_hypervisor.host_view()))
+
+    assert "running at qemu:///system; kvm, 2 vCPUs; every vCPU pinned; emulator pinned to" in shown
+    assert "A second: halt_exits 18,000, irq_injections 9,000, io_exits 3,500, mmio_exits" in shown
+    assert "By vCPU: 0: 35k/s, 1: 25k/s" in shown
+    lines = [line.split() for line in shown.splitlines()]
+    assert ["vnet0", "vhost", "2", "on", "40k", "20k", "0"] in lines
+    assert ["vcpu", "1", "4252", "3", "3", "48", "0.5"] in lines
+    assert ["vhost", "4260", "0-1", "1", "40", "1.5"] in lines
+
+
+def test_those_that_were_asked_for_and_no_others_are_told_in_full() -> None:
+    domains = machines(6)
+    report = reports.report(view=make_hypervisor.host_view(*domains), asked_domains=("uuid-2", "uuid-4"))
+
+    shown = text(report)
+
+    assert [line for line in shown.splitlines() if line.startswith("domain instance")] == [
+        "domain instance-00000002 (uuid-2)",
+        "domain instance-00000004 (uuid-4)",
+    ]
+    assert "instance-00000001" not in shown
+
+
+def test_a_changed_element_is_shown_line_by_line() -> None:
+    assert "        - <driver event_idx='off'/>" in text(reports.hypervisor()).splitlines()
+
+
+# The guest
+
+
+def test_the_guest_has_its_own_part_with_what_both_sides_tell() -> None:
+    lines = text(reports.hypervisor()).splitlines()
+
+    head = lines.index("The guest of web1, by its own word: guest agent (guest-exec), joined by product UUID")
+    part = lines[head:]
+    assert "  eth0 in the guest is vnet0 of the host" in part
+    assert ["vhost_cpu_us_per_packet", "6.7", "µs"] in [line.split() for line in part]
+    assert "  kicks_per_io_exit unknown: no kicks counted" in part
+    assert "     CRITICAL: Interrupts land everywhere [interrupt-spread]" in part
+    assert lines[lines.index("The hypervisor itself") :]
+    assert "The guest of web1, by its own word: 1 finding (1 critical) on eth0." in lines[:8]
+
+
+def test_a_guest_that_was_not_seen_has_the_reason_and_the_remedy() -> None:
+    db2 = reports.hypervisor().view.hypervisor
+    assert db2 is not None
+    shown = text(replace(reports.hypervisor(), asked_domains=("pid 77",)))
+
+    assert "The guest of db2 was not seen: guest-exec is disabled" in shown
+    assert "What would help: allow guest-exec" in shown
+    assert "Exits unknown: it started within the interval" in shown
