@@ -61,6 +61,7 @@ TEXT_PARSERS: tuple[Callable[[str], Any], ...] = (
 VALUE_PARSERS: tuple[Callable[[Any], Any], ...] = (
     ethtool.parse,
     links.parse,
+    links.taps,
     queue_statistics.parse,
     units.parse,
 )
