@@ -242,12 +242,12 @@ def test_an_unchanged_definition_is_not_parsed_again() -> None:
 
 
 VALUES = st.sampled_from(
-    ["", "on", "off", "1", "many", "-1", "9" * 30, "0-3,^2", "^", "0-99999", "52:54:00:00:00:01", "0x1f", "&#x202e;", "pci",
-     "hostdev", "bridge", "virtio", "yes", "&amp;", "&lol;", "KiB", "{a}", "org.qemu.guest_agent.0", "\ud800"]
+    ["", "on", "off", "1", "many", "-1", "9" * 30, "0-3,^2", "^", "0-99999", "52:54:00:00:00:01", "0x1f", "&#x202e;",
+     "pci", "hostdev", "bridge", "virtio", "yes", "&amp;", "&lol;", "KiB", "{a}", "org.qemu.guest_agent.0", "\ud800"]
 )  # fmt: skip
 ATTRIBUTES = st.sampled_from(
-    ["type", "name", "queues", "event_idx", "cpuset", "vcpu", "current", "unit", "address", "dev", "bus", "slot", "state",
-     "id", "enabled", "nodeset", "q:x", "xmlns:q", "port"]
+    ["type", "name", "queues", "event_idx", "cpuset", "vcpu", "current", "unit", "address", "dev", "bus", "slot",
+     "state", "id", "enabled", "nodeset", "q:x", "xmlns:q", "port"]
 )  # fmt: skip
 TAGS = st.sampled_from(
     ["domain", "name", "uuid", "vcpu", "vcpus", "cputune", "vcpupin", "emulatorpin", "numatune", "memory", "memnode",

@@ -12,16 +12,19 @@ from hypothesis import strategies as st
 
 from tuneagent.model.errors import ParseError
 from tuneagent.parse import (
+    captured_domains,
     choice,
     cmdline,
     cpuinfo,
     cpulist,
     cpumask,
+    domain_statistics,
     ethtool,
     features,
     interrupts,
     irq_actions,
     irqbalance_env,
+    kvm_statistics,
     links,
     process_status,
     queue_statistics,
@@ -34,6 +37,7 @@ from tuneagent.parse import (
     tun_flags,
     units,
     virtio_id,
+    virtio_status,
 )
 
 TEXT_PARSERS: tuple[Callable[[str], Any], ...] = (
@@ -59,11 +63,15 @@ TEXT_PARSERS: tuple[Callable[[str], Any], ...] = (
     virtio_id.parse,
 )
 VALUE_PARSERS: tuple[Callable[[Any], Any], ...] = (
+    captured_domains.parse,
+    domain_statistics.parse,
     ethtool.parse,
+    kvm_statistics.parse,
     links.parse,
     links.taps,
     queue_statistics.parse,
     units.parse,
+    virtio_status.parse,
 )
 
 WORDS = st.sampled_from(
@@ -84,7 +92,8 @@ TEXTS = st.one_of(
 )
 KEYS = st.sampled_from(
     ["eth0", "channels", "rings", "coalesce", "features", "statistics", "combined", "error", "detail", "type", "index",
-     "name", "ifindex", "monotonic_ns", "ActiveState", "\x00", ""]
+     "name", "ifindex", "monotonic_ns", "ActiveState", "connections", "uri",
+     "domains", "xml", "state", "7", "vcpus", "0", "exits", "vcpu.0.exits.sum", "alias", "\x00", ""]
 ) | st.text(max_size=5)  # fmt: skip
 SCALARS = (
     st.none()
