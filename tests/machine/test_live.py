@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import warnings
 from pathlib import Path
@@ -10,9 +11,11 @@ from typing import Any
 import pytest
 
 from tests.machine import oracle
-from tuneagent.machine import ethtool, live, queue_statistics
+from tuneagent.machine import ethtool, libvirt_connection, queue_statistics
 from tuneagent.machine.live import Live
 from tuneagent.machine.netlink import GenericNetlink, NetlinkError
+from tuneagent.machine.recording import Recording
+from tuneagent.machine.replay import Replay
 from tuneagent.model.errors import SourceError
 from tuneagent.model.missing import Reason
 
@@ -135,13 +138,54 @@ def test_each_provider_raises_one_kind_of_error(monkeypatch: pytest.MonkeyPatch)
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
+    def hide(*_: object) -> None:
+        raise SourceError("/proc", Reason.PERMISSION, "hidden", "run as root")
+
     monkeypatch.setattr("socket.socket", refuse)
     monkeypatch.setattr("tuneagent.machine.units.BOOTED", "/none")
-    assert set(live.PROVIDERS) == {"links", "ethtool", "queue-statistics", "units"}
-    for name in live.PROVIDERS:
+    monkeypatch.setattr("tuneagent.machine.processes.listing", hide)
+    source = Live(("qemu+unix:///system?socket=/none",), allow_monitor=True)
+    files_aside = {"links", "ethtool", "queue-statistics", "units"}
+    assert source.providers.keys() == files_aside | {"domains", "kvm-statistics", "domain-statistics", "virtio-status"}
+    for name in source.providers:
         with pytest.raises(SourceError) as caught:
-            Live().captured(name)
+            source.captured(name)
         assert caught.value.source == name
+    source.close()
+
+
+def test_the_monitor_is_asked_where_that_is_allowed_only() -> None:
+    with pytest.raises(SourceError) as caught:
+        Live().captured("virtio-status")
+    assert (caught.value.reason, caught.value.detail) == (Reason.ABSENT, "the monitor was not asked")
+
+
+@pytest.mark.skipif(not libvirt_connection.is_installed(), reason="libvirt-python is not installed")
+def test_libvirt_is_asked_where_one_says() -> None:
+    source = Live(("test:///default",))
+    (row,) = source.captured("domains").value["connections"]
+    assert row["uri"] == "test:///default"
+    assert len(row["domains"]) == 1
+    source.close()
+
+
+@pytest.mark.skipif(not libvirt_connection.is_installed(), reason="libvirt-python is not installed")
+def test_what_libvirt_says_can_be_repeated() -> None:
+    source = Live(("test:///default",))
+    recording = Recording(source)
+    value = recording.captured("domains").value
+    for name in ("domain-statistics", "virtio-status"):
+        with pytest.raises(SourceError):
+            recording.captured(name)
+    replay = Replay(json.loads(json.dumps(recording.sample())))
+    assert replay.captured("domains").value == value
+    with pytest.raises(SourceError) as caught:
+        replay.captured("domain-statistics")
+    assert caught.value.reason is Reason.UNSUPPORTED
+    with pytest.raises(SourceError) as caught:
+        replay.captured("virtio-status")
+    assert caught.value.detail == "the monitor was not asked"
+    source.close()
 
 
 def test_one_bad_interface_does_not_spoil_the_dump(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tuneagent.machine import processes
-from tuneagent.machine.live import Live
+from tuneagent.machine.live import LISTING_KEPT_NS, Live
 from tuneagent.machine.source import Process
 from tuneagent.machine.sysroot import Sysroot
 from tuneagent.model.errors import SourceError
@@ -37,6 +37,39 @@ def test_a_process_that_runs_here() -> None:
 
 def test_nobody_of_that_name_runs_here() -> None:
     assert Live().processes(frozenset({"no-such-process"})) == ()
+
+
+def test_one_look_serves_the_questions_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+    now = 10**12
+
+    def listing(*_: object) -> tuple[tuple[str, str], ...]:
+        looks.append(now)
+        return (("1", "init"), (str(os.getpid()), "tester"), ("4000000000", "gone"))
+
+    monkeypatch.setattr(processes, "listing", listing)
+    monkeypatch.setattr("time.monotonic_ns", lambda: now)
+    source = Live()
+    (found,) = source.processes(frozenset({"tester", "vhost-1"}))
+    assert found.pid == os.getpid()
+    assert found.command[0] == Path("/proc/self/cmdline").read_text().split("\0")[0]
+    now += LISTING_KEPT_NS
+    assert source.processes(frozenset({"gone"})) == (Process(4000000000, "gone", ()),)
+    assert len(looks) == 1
+    now += 1
+    source.processes(frozenset({"tester"}))
+    assert looks == [10**12, now]
+
+
+def test_a_refusal_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = Live()
+    source.processes(frozenset())
+    monkeypatch.setattr("time.monotonic_ns", lambda: 2**63)
+    monkeypatch.setattr(processes, "_pids", lambda _: ["7"])
+    for _ in range(2):
+        with pytest.raises(SourceError) as caught:
+            source.processes(frozenset({"init"}))
+        assert caught.value.reason is Reason.PERMISSION
 
 
 def test_processes_of_a_tree(tmp_path: Path) -> None:

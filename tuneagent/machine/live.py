@@ -2,35 +2,93 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tuneagent.machine import ethtool, links, queue_statistics, units
-from tuneagent.machine.source import Captured
+from tuneagent.machine import (
+    domain_statistics,
+    ethtool,
+    kvm_stats_fd,
+    libvirt_domains,
+    links,
+    monitor,
+    processes,
+    queue_statistics,
+    units,
+)
+from tuneagent.machine.kvm_stats_fd import KvmStatistics
+from tuneagent.machine.libvirt_connection import Connections
+from tuneagent.machine.libvirt_domains import Domains
+from tuneagent.machine.reasons import RUN_AS_ROOT
+from tuneagent.machine.source import Captured, Process
 from tuneagent.machine.sysroot import Sysroot
 from tuneagent.model.errors import SourceError
+from tuneagent.model.hypervisor import QEMU_NAMES
 from tuneagent.model.missing import Reason
 
-PROVIDERS: Mapping[str, Callable[[], Any]] = {
-    links.NAME: links.read,
-    ethtool.NAME: ethtool.read,
-    queue_statistics.NAME: queue_statistics.read,
-    units.NAME: units.read,
-}
-"""Every source that is no file. Each raises SourceError only, and ends within seconds."""
+LISTING_KEPT_NS = 10**9
+"""One look at the names of all processes serves every question of a sample."""
 
 
 class Live(Sysroot):
-    """The Source that the running machine is."""
+    """The Source that the running machine is.
 
-    def __init__(self) -> None:
+    ``connect`` are the URIs of libvirt to ask; without any the machine's own. ``allow_monitor`` lets QEMU's monitor be
+    asked, which libvirt notes as a taint of the domain. Remembers, from sample to sample, what costs much and changes
+    little; close() ends the connections to libvirt that were needed.
+    """
+
+    def __init__(self, connect: tuple[str, ...] = (), *, allow_monitor: bool = False) -> None:
         super().__init__("/")
+        self._libvirt = Connections(connect)
+        self._monitors = Connections(connect, read_only=False)
+        self._allow_monitor = allow_monitor
+        self._domains = Domains(self._libvirt)
+        self._kvm = KvmStatistics()
+        self._listing: tuple[int, tuple[tuple[str, str], ...]] | None = None
+        self.providers: Mapping[str, Callable[[], Any]] = {
+            links.NAME: links.read,
+            ethtool.NAME: ethtool.read,
+            queue_statistics.NAME: queue_statistics.read,
+            units.NAME: units.read,
+            libvirt_domains.NAME: self._domains.read,
+            kvm_stats_fd.NAME: self._kvm_statistics,
+            domain_statistics.NAME: lambda: domain_statistics.read(self._libvirt),
+            monitor.NAME: self._virtio_status,
+        }
+        """Every source that is no file. Each raises SourceError only, and ends within seconds."""
 
     def captured(self, name: str) -> Captured:
-        """Asks now: ``links``, ``ethtool``, ``queue-statistics``, ``units``."""
-        provider = PROVIDERS.get(name)
+        """Asks now: one of ``providers``."""
+        provider = self.providers.get(name)
         if provider is None:
             raise SourceError(name, Reason.ABSENT, "no such source")
         read_at_ns = time.monotonic_ns()
         return Captured(provider(), read_at_ns)
+
+    def processes(self, names: frozenset[str]) -> tuple[Process, ...]:
+        """The processes with one of these names, by pid; of a listing that is at most a second old."""
+        now = time.monotonic_ns()
+        if self._listing is None or now - self._listing[0] > LISTING_KEPT_NS:
+            self._listing = None
+            self._listing = now, processes.listing(self, None if os.geteuid() == 0 else RUN_AS_ROOT)
+        return processes.chosen(self, self._listing[1], names)
+
+    def close(self) -> None:
+        """Ends the connections to libvirt."""
+        self._libvirt.close()
+        self._monitors.close()
+
+    def _kvm_statistics(self) -> Any:
+        try:
+            machines = self.processes(QEMU_NAMES)
+        except SourceError as error:
+            raise SourceError(kvm_stats_fd.NAME, error.reason, error.detail, error.remedy) from None
+        return self._kvm.read(process.pid for process in machines)
+
+    def _virtio_status(self) -> Any:
+        if not self._allow_monitor:
+            raise SourceError(monitor.NAME, Reason.ABSENT, monitor.NOT_ASKED)
+        return monitor.read(self._monitors)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tuneagent.machine.source import Process, Source
 from tuneagent.model.errors import SourceError
 from tuneagent.model.missing import Reason
@@ -13,22 +15,32 @@ MAX_PID_DIGITS = 10
 
 def running(source: Source, names: frozenset[str], remedy: str | None) -> tuple[Process, ...]:
     """Those of the running machine. SourceError with PERMISSION where hidepid hides what is not ours."""
+    return chosen(source, listing(source, remedy), names)
+
+
+def listing(source: Source, remedy: str | None) -> tuple[tuple[str, str], ...]:
+    """Pid and comm of every process of the running machine. SourceError as of running()."""
     pids = _pids(source)
     if INIT not in pids:
         # hidepid=2 leaves out the processes of others; process 1 is there in every pid namespace.
         raise SourceError(PROC, Reason.PERMISSION, "processes of other users are hidden (hidepid)", remedy)
-    return tuple(process for pid in pids if (process := _process(source, pid, names)) is not None)
+    return tuple((pid, name) for pid in pids if (name := _name(source, pid)) is not None)
+
+
+def chosen(source: Source, listed: Iterable[tuple[str, str]], names: frozenset[str]) -> tuple[Process, ...]:
+    """Of those listed, the ones with these names, and what they were started with."""
+    return tuple(Process(int(pid), name, _command(source, pid)) for pid, name in listed if name in names)
 
 
 def captured(source: Source, names: frozenset[str]) -> tuple[Process, ...]:
     """Those of a captured tree. SourceError with NOT_CAPTURED where it holds no process."""
     try:
-        pids = [pid for pid in _pids(source) if _name(source, pid) is not None]
+        listed = [(pid, name) for pid in _pids(source) if (name := _name(source, pid)) is not None]
     except SourceError:
-        pids = []
-    if not pids:
+        listed = []
+    if not listed:
         raise SourceError(PROC, Reason.NOT_CAPTURED, "not captured: the tree holds no process")
-    return tuple(process for pid in pids if (process := _process(source, pid, names)) is not None)
+    return chosen(source, listed, names)
 
 
 def _pids(source: Source) -> list[str]:
@@ -45,12 +57,10 @@ def _name(source: Source, pid: str) -> str | None:
         return None
 
 
-def _process(source: Source, pid: str, names: frozenset[str]) -> Process | None:
-    name = _name(source, pid)
-    if name is None or name not in names:
-        return None
+def _command(source: Source, pid: str) -> tuple[str, ...]:
+    """Nothing for a kernel's thread, and for a process that has ended since the listing."""
     try:
         line = source.read(f"{PROC}/{pid}/cmdline").text
     except SourceError:
         line = ""
-    return Process(int(pid), name, tuple(line.removesuffix("\0").split("\0")) if line else ())
+    return tuple(line.removesuffix("\0").split("\0")) if line else ()
