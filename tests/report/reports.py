@@ -115,13 +115,20 @@ def hypervisor() -> AdviseReport:
             kvm=make_hypervisor.kvm_rate(per_sec={"exits": 7.0}),
             taps=(make_hypervisor.tap_rate(interface=interface, to_guest_drops_per_sec=None),),
         ),
+        make_hypervisor.domain_view(
+            key="33333333-2222-3333-4444-555555555555",
+            name="old",
+            pid=None,
+            definition=make_hypervisor.domain(name="old", running=False, state="shut off", interfaces=()),
+            kvm=None,
+            kvm_reason="it does not run",
+            threads=(),
+            taps=(),
+        ),
     )
     stray = make_hypervisor.tap_rate(tap=make_hypervisor.tap(name="tap9"), interface=None)
     seen = make_hypervisor.hypervisor_view(*domains, gone=("left",), new=("db2",), stray_taps=(stray,))
-    old = make_hypervisor.domain(name="old", running=False, state="shut off")
-    host = make_hypervisor.hypervisor(
-        domains=(make_hypervisor.domain(), old), threads_left_out=8, virtio=(make_hypervisor.virtio_status(),)
-    )
+    host = make_hypervisor.hypervisor(threads_left_out=8, virtio=(make_hypervisor.virtio_status(),))
     bad = finding(rule="domain-event-index-off", subject="domain web1 vnet0", title="The event index is off")
     helps = advice(id=f"event-index-on:{bad.subject}", subject=bad.subject, findings=(bad,), role=Role.HYPERVISOR)
     changed = change(

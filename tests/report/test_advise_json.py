@@ -181,7 +181,7 @@ def test_the_report_as_values() -> None:
 def test_virtual_machines_come_in_the_order_of_what_there_is_to_gain_and_without_their_xml() -> None:
     value = to_json(reports.hypervisor())
 
-    web1, quiet, db2 = value["hypervisor"]["domains"]
+    web1, quiet, db2, old = value["hypervisor"]["domains"]
     assert (db2["name"], quiet["name"]) == ("db2", "quiet")
     assert web1["findings"] == ["domain-event-index-off:domain web1 vnet0"]
     assert web1["advice"] == ["event-index-on:domain web1 vnet0"]
@@ -191,7 +191,7 @@ def test_virtual_machines_come_in_the_order_of_what_there_is_to_gain_and_without
     assert (db2["kvm"], db2["kvm_reason"]) == (None, "it started within the interval")
     assert db2["guest"]["seen"] is False
     assert "<interface" not in json.dumps(value["hypervisor"])
-    assert [one["name"] for one in value["hypervisor"]["not_running"]] == ["old"]
+    assert [one["running"] for one in (web1, db2, old)] == [True, True, False]
 
 
 def test_what_a_guest_says_is_kept_apart() -> None:

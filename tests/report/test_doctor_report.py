@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests import make
+from tests import make, make_hypervisor
 from tuneagent.model.counters import CpuTimes, Interrupts, Protocols, Softirqs, Softnet
+from tuneagent.model.hypervisor import KvmSource
 from tuneagent.model.missing import Missing, Reason
 from tuneagent.model.snapshot import Snapshot
 from tuneagent.report import doctor_report, plain
@@ -59,6 +61,54 @@ def test_a_missing_part_takes_from_one_capability(what: str, name: str) -> None:
     seen = doctor_report.capabilities(whole(missing=(missing(what),)))
 
     assert [one.name for one in seen if one.state != "yes"] == [name]
+
+
+HOST = make_hypervisor.hypervisor()
+
+
+def test_a_guest_is_told_nothing_of_virtual_machines() -> None:
+    assert [one.name for one in doctor_report.capabilities(whole())][-1] == "irqbalance"
+
+
+def test_a_hypervisor_is_told_what_can_be_seen_beside_its_virtual_machines() -> None:
+    seen = {one.name: one for one in doctor_report.capabilities(whole(hypervisor=HOST))}
+
+    assert {one.state for one in seen.values()} == {"yes"}
+    assert seen["VM exits"].gives.endswith("source: kvm-stats-fd")
+    assert seen["vCPU and vhost threads"].gives.endswith("vhost workers: 1")
+    assert seen["guest agents"].gives.endswith("connected in 1 of 1")
+
+
+@pytest.mark.parametrize(
+    ("what", "name"),
+    [
+        ("hypervisor.domains", "virtual machines"),
+        ("hypervisor.domains.web1", "virtual machines"),
+        ("hypervisor.processes", "virtual machines"),
+        ("hypervisor.kvm", "VM exits"),
+        ("hypervisor.threads.schedstat", "vCPU and vhost threads"),
+        ("tap.vnet0.tx_dropped", "taps"),
+        ("hypervisor.memory.ksm", "host settings"),
+        ("hypervisor.parameters.kvm.halt_poll_ns", "host settings"),
+        ("hypervisor.virtio", "QEMU's monitor"),
+    ],
+)
+def test_a_missing_part_of_a_hypervisor_takes_from_one_capability(what: str, name: str) -> None:
+    seen = doctor_report.capabilities(whole(hypervisor=HOST, missing=(missing(what),)))
+
+    assert [one.name for one in seen if one.state != "yes"] == [name]
+
+
+def test_what_nothing_tells_of_a_hypervisor_is_not_called_seen() -> None:
+    agent = make_hypervisor.domain(guest_agent=False)
+    blind = make_hypervisor.hypervisor(domains=(agent,), kvm_source=KvmSource.NONE, kvm=())
+    seen = {one.name: one.state for one in doctor_report.capabilities(whole(hypervisor=blind))}
+    unknown = replace(blind, domains=None)
+    hidden = doctor_report.capabilities(whole(missing=(missing("hypervisor.kvm"),)))
+
+    assert [name for name, state in seen.items() if state == "no"] == ["VM exits", "guest agents"]
+    assert doctor_report.capabilities(whole(hypervisor=unknown))[14].state == "no"
+    assert [(one.name, one.state) for one in hidden if one.missing] == [("virtual machines", "no")]
 
 
 def test_the_text_says_who_ran_it_and_what_is_not_seen() -> None:

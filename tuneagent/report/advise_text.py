@@ -111,8 +111,10 @@ def _ranked(report: AdviseReport) -> tuple[RankedDomain, ...]:
 
 def _in_full(report: AdviseReport, domains: tuple[RankedDomain, ...]) -> tuple[RankedDomain, ...]:
     """Those told with evidence and changes: all that were asked for, the only one, or the worst."""
-    if report.asked_domains or len(domains) == 1:
+    if report.asked_domains:
         return domains
+    if sum(one.runs for one in domains) == 1:
+        return tuple(one for one in domains if one.runs)
     bad = tuple(one for one in domains if one.findings or one.advice)
     return bad if len(bad) <= IN_FULL else bad[:1]
 
@@ -122,7 +124,7 @@ def _hypervisor(report: AdviseReport, domains: tuple[RankedDomain, ...], *, verb
     if host is None or view is None:
         return
     yield Gap()
-    yield from host_blocks(host, view)
+    yield from host_blocks(host, view, ranked(view, report.findings, report.plan.advice))
     yield from table_blocks(domains, verbose=verbose)
     if not report.asked_domains:
         yield from stray_blocks(view.stray_taps)

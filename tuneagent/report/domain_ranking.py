@@ -19,6 +19,12 @@ class RankedDomain:
     advice: tuple[Advice, ...]
 
     @property
+    def runs(self) -> bool:
+        """Whether anything shows it running."""
+        one = self.domain
+        return one.pid is not None or one.kvm is not None or (one.definition is not None and one.definition.running)
+
+    @property
     def worst(self) -> Severity | None:
         """Severity of the worst finding; None without findings."""
         return self.findings[0].severity if self.findings else None
@@ -34,11 +40,18 @@ class RankedDomain:
         return self.domain.kvm.exits_per_sec if self.domain.kvm else None
 
     @property
-    def order(self) -> tuple[float, float, float, str, str]:
-        """What sorts first has most to gain; unknown exits come after few."""
+    def order(self) -> tuple[float, float, bool, float, str, str]:
+        """What sorts first has most to gain; unknown exits come after few, and what does not run after what does."""
         exits = self.exits_per_sec
         worst = -1 if self.worst is None else self.worst
-        return -worst, -self.gain_percent, 1.0 if exits is None else -exits, self.domain.name, self.domain.key
+        return (
+            -worst,
+            -self.gain_percent,
+            not self.runs,
+            1.0 if exits is None else -exits,
+            self.domain.name,
+            self.domain.key,
+        )
 
 
 def by_subject(view: HypervisorView | None) -> dict[str, DomainView]:

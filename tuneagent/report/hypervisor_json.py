@@ -21,7 +21,6 @@ def hypervisor_json(report: AdviseReport) -> dict[str, Any] | None:
     return {
         **_host(host),
         "domains": [_domain(one) for one in domains],
-        "not_running": [_defined(one) for one in host.domains or () if not one.running],
         "gone": list(view.gone),
         "new": list(view.new),
         "stray_taps": [_tap(one) for one in view.stray_taps],
@@ -40,10 +39,6 @@ def _host(host: Hypervisor) -> dict[str, Any]:
     }
 
 
-def _defined(domain: Domain) -> dict[str, Any]:
-    return {"uuid": domain.uuid, "name": domain.name, "uri": domain.uri, "state": domain.state}
-
-
 def _domain(one: RankedDomain) -> dict[str, Any]:
     domain = one.domain
     return {
@@ -51,6 +46,7 @@ def _domain(one: RankedDomain) -> dict[str, Any]:
         "name": domain.name,
         "subject": domain.subject,
         "pid": domain.pid,
+        "running": one.runs,
         "worst_severity": None if one.worst is None else str(one.worst),
         "findings": [f"{finding.rule}:{finding.subject}" for finding in one.findings],
         "advice": [advice.id for advice in one.advice],

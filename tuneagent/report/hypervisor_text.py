@@ -33,9 +33,9 @@ _COLUMNS = ("domain", "vCPU", "exits/s", "/pkt", "pkt/s", "vhost%", "wait%", "dr
 _RIGHT = frozenset(_COLUMNS) - {"domain", "findings"}
 
 
-def host_blocks(host: Hypervisor, view: HypervisorView) -> Iterator[Block]:
+def host_blocks(host: Hypervisor, view: HypervisorView, ranked: Sequence[RankedDomain]) -> Iterator[Block]:
     """Facts of the host that every virtual machine lives with; none of them is a fault by itself."""
-    yield Paragraph(_machines(host, view), 0, Tone.PLAIN, "Virtual machines:")
+    yield Paragraph(_machines(host, ranked), 0, Tone.PLAIN, "Virtual machines:")
     yield Paragraph("; ".join(_kvm(host)), 0, Tone.PLAIN, "KVM:")
     yield Paragraph("; ".join(_memory(host.memory)), 0, Tone.PLAIN, "Memory:")
     if host.virtio:
@@ -47,8 +47,12 @@ def host_blocks(host: Hypervisor, view: HypervisorView) -> Iterator[Block]:
             yield Paragraph(named(names), 0, Tone.PLAIN, label)
 
 
-def table_blocks(ranked: Sequence[RankedDomain], *, verbose: bool = False) -> Iterator[Block]:
-    """One row a virtual machine, in the order given, and the findings of those in it, one line each."""
+def table_blocks(every: Sequence[RankedDomain], *, verbose: bool = False) -> Iterator[Block]:
+    """One row a virtual machine, in the order given, and the findings of those in it, one line each.
+
+    What does not run has a row only where something is wrong with it.
+    """
+    ranked = [one for one in every if one.runs or one.findings]
     if not ranked:
         return
     shown = ranked if verbose else ranked[:MOST_DOMAINS]
@@ -88,12 +92,13 @@ def _listed(words: Sequence[str], total: int) -> str:
     return ", ".join([*words, *([f"… {total:,} in all"] if total > len(words) else [])])
 
 
-def _machines(host: Hypervisor, view: HypervisorView) -> str:
-    vcpus = [one.definition.vcpus for one in view.domains if one.definition and one.definition.vcpus is not None]
-    text = f"{len(view.domains):,} running with {plural(sum(vcpus), 'vCPU')}" if view.domains else "none running"
+def _machines(host: Hypervisor, ranked: Sequence[RankedDomain]) -> str:
+    running = [one.domain for one in ranked if one.runs]
+    vcpus = [one.definition.vcpus for one in running if one.definition and one.definition.vcpus is not None]
+    text = f"{len(running):,} running with {plural(sum(vcpus), 'vCPU')}" if running else "none running"
     if host.domains is None:
         return f"{text}; libvirt did not tell of them"
-    off = sum(not one.running for one in host.domains)
+    off = len(ranked) - len(running)
     return f"{text}; {off:,} not running" if off else text
 
 
@@ -121,7 +126,7 @@ def _row(one: RankedDomain) -> tuple[str, ...]:
     return (
         cut(domain.name),
         short(domain.definition.vcpus if domain.definition else None),
-        short(one.exits_per_sec),
+        short(one.exits_per_sec) if one.runs else NONE,
         short(domain.exits_per_packet) if taps else NONE,
         short(domain.packets_per_sec) if taps else NONE,
         short(_sum(thread.cpu_percent for thread in vhost)) if vhost else NONE,
