@@ -20,9 +20,9 @@ def encoded(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def ended(out: bytes = b"", err: bytes = b"", **changes: Any) -> dict[str, Any]:
+def ended(out: bytes = b"", err: bytes = b"", code: Any = 0) -> dict[str, Any]:
     """The status of a command that has ended."""
-    return {"exited": True, "exitcode": 0, "out-data": encoded(out), "err-data": encoded(err)} | changes
+    return {"exited": True, "exitcode": code, "out-data": encoded(out), "err-data": encoded(err)}
 
 
 class Guest:
@@ -46,7 +46,7 @@ class Guest:
             "guest-exec-status": self._status,
             "guest-file-open": self._file_open,
             "guest-file-read": self._file_read,
-            "guest-file-close": lambda asked: self._open.pop(asked["handle"]).close() or {},
+            "guest-file-close": self._file_close,
         }
         return answers[command](arguments)
 
@@ -65,7 +65,7 @@ class Guest:
             [asked["path"], *asked["arg"]], env={"LC_ALL": "C"}, capture_output=True, check=False, timeout=60
         )
         pid = next(self._numbers)
-        self._ended[pid] = ended(done.stdout, done.stderr, exitcode=done.returncode)
+        self._ended[pid] = ended(done.stdout, done.stderr, done.returncode)
         return {"pid": pid}
 
     def _status(self, asked: Any) -> Any:
@@ -88,6 +88,10 @@ class Guest:
         except OSError as error:
             raise refused("guest-file-read", f"failed to read file: {error.strerror}") from error
         return {"count": len(data), "buf-b64": encoded(data), "eof": len(data) < asked["count"]}
+
+    def _file_close(self, asked: Any) -> Any:
+        self._open.pop(asked["handle"]).close()
+        return {}
 
     @property
     def left_open(self) -> int:

@@ -186,7 +186,7 @@ def test_what_is_no_plain_path_is_never_sent() -> None:
 def test_gnu_programs_are_usable_and_others_are_not() -> None:
     assert guest_batches.usable(GuestAgent(Guest()))
     assert not guest_batches.usable(GuestAgent(Guest(programs=frozenset())))
-    busybox = Lying(Guest(), guest_exec_status=lambda *_: ended(b"", b"grep: unrecognized option: Z\n", exitcode=1))
+    busybox = Lying(Guest(), guest_exec_status=lambda *_: ended(b"", b"grep: unrecognized option: Z\n", 1))
     assert not guest_batches.usable(GuestAgent(busybox))
 
 
