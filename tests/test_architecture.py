@@ -23,10 +23,11 @@ MAY_IMPORT = {
     "machine": {"machine", "model"},
     "observe": {"observe", "machine", "parse", "model"},
     "rates": {"rates", "model"},
+    "join": {"join", "model"},
     "diagnose": {"diagnose", "model"},
     "plan": {"plan", "model"},
     "report": {"report", "model"},
-    "app": {"app", "diagnose", "machine", "model", "observe", "parse", "plan", "rates", "report"},
+    "app": {"app", "diagnose", "join", "machine", "model", "observe", "parse", "plan", "rates", "report"},
 }
 """Package → packages of ours that it may import. The root package (the version) is everybody's."""
 OBSERVERS_SEE = {"tuneagent.machine.source"}
