@@ -64,6 +64,7 @@ def test_steering_that_is_useless_is_not_replaced_by_other_steering() -> None:
 
 
 def test_no_conflict_goes_both_ways() -> None:
-    pairs = {(winner, conflict.loser) for conflict in CONFLICTS for winner in conflict.winner}
+    # What was asked for by name may turn a conflict round: it never meets its opposite.
+    pairs = {(winner, one.loser) for one in CONFLICTS if not one.asked for winner in one.winner}
     assert not {(loser, winner) for winner, loser in pairs if winner is not loser} & pairs
     assert (Action.IRQBALANCE_ON, Action.IRQBALANCE_OFF) in pairs

@@ -21,11 +21,17 @@ class TunableKind(StrEnum):
     RPS_CPUS = "rps-cpus"
     NAPI_DEFER_HARD_IRQS = "napi-defer-hard-irqs"
     GRO_FLUSH_TIMEOUT = "gro-flush-timeout"
+    KVM_PARAMETER = "kvm-parameter"
+    EMULATOR_PIN = "emulator-pin"
+    VHOST_AFFINITY = "vhost-affinity"
     DOMAIN_INTERFACE_DRIVER = "domain-interface-driver"
 
 
 ORDER: tuple[TunableKind, ...] = tuple(TunableKind)
-"""irqbalance first, then channels, affinity, XPS and RPS: virtio_net rewrites affinity and XPS when queues change."""
+"""irqbalance first, then channels, affinity, XPS and RPS: virtio_net rewrites affinity and XPS when queues change.
+
+The emulator's pin before the vhost workers' affinity, for where these are threads of QEMU it moves them too.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +44,25 @@ class Target:
     queue: int | None = None
     queue_role: str | None = None
     domain_uuid: str | None = None
+    alias: str | None = None
+    """libvirt's alias of an interface, ``net0``."""
+    address: str | None = None
+    """PCI address of an interface in the guest: MACs need not be unique."""
+    position: int | None = None
+    """Place among the interfaces of the definition that is changed, from 0."""
+    thread_role: str | None = None
+    """``vhost`` or ``emulator``; with the domain it says which threads are meant."""
+    kernel_thread: bool | None = None
+    """Whether the vhost worker is a kernel thread and no thread of QEMU."""
+    parameter: str | None = None
+    """A module parameter, ``kvm.halt_poll_ns``, or an attribute of an interface's ``<driver>``, ``event_idx``."""
     unit: str | None = None
     interface: str | None = None
     """Name at the time of the plan, for people."""
     irq: int | None = None
     """Number at the time of the plan, for people."""
+    tid: int | None = None
+    """Thread at the time of the plan, for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +79,8 @@ class Change:
     why: str
     do: str
     undo: str | None
+    diff: tuple[str, ...] = ()
+    """Of an XML element: ``- ``, ``+ `` and two blanks before the lines that go, come and stay."""
 
 
 @dataclass(frozen=True, slots=True)

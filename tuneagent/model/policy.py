@@ -29,6 +29,12 @@ class Action(StrEnum):
     RPS_SPREAD = "rps-spread"
     RPS_OFF = "rps-off"
     DEFER_INTERRUPTS = "defer-interrupts"
+    VHOST_ON = "vhost-on"
+    DOMAIN_QUEUES = "domain-queues"
+    VHOST_AFFINITY = "vhost-affinity"
+    EMULATOR_PIN = "emulator-pin"
+    HALT_POLLING_OFF = "halt-polling-off"
+    HALT_POLLING_ON = "halt-polling-on"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tuneagent.model.plan import Advice, TunableKind
@@ -22,6 +22,16 @@ class Conflict:
     loser: Action
     reason: str
     making: TunableKind | None = None
+    where: Callable[[Advice], bool] | None = None
+    """Of the two there must be one of which this holds; without it, any."""
+    asked: bool = False
+    """Whether it holds only where the winner was asked for by name and the loser was not."""
+
+
+def _moves_threads_of_qemu(advice: Advice) -> bool:
+    return any(
+        change.kind is TunableKind.VHOST_AFFINITY and change.target.kernel_thread is False for change in advice.changes
+    )
 
 
 # The order matters: advice that has lost already beats nothing.
@@ -64,20 +74,83 @@ CONFLICTS: tuple[Conflict, ...] = (
         Action.RPS_SPREAD,
         "more queues do this without a hand-over between CPUs",
     ),
+    # Where vhost workers are threads of QEMU, the emulator's pin moves them too, all at once, and lasts.
+    Conflict(
+        frozenset({Action.VHOST_AFFINITY}),
+        Action.EMULATOR_PIN,
+        "the workers' own affinity was asked for by name, which this would set anew",
+        where=_moves_threads_of_qemu,
+        asked=True,
+    ),
+    Conflict(
+        frozenset({Action.EMULATOR_PIN}),
+        Action.VHOST_AFFINITY,
+        "the emulator's pin moves these workers too, and lasts",
+        where=_moves_threads_of_qemu,
+    ),
+    # Both can stand only where policies disagree; a poll that costs CPU time now is the surer fault.
+    Conflict(
+        frozenset({Action.HALT_POLLING_OFF}),
+        Action.HALT_POLLING_ON,
+        "polling is to be switched off",
+    ),
 )
 
 
-def settle(advice: Iterable[tuple[Policy, Advice]]) -> tuple[tuple[Advice, ...], tuple[tuple[Advice, str], ...]]:
-    """The advice that may stand together, in the order given, and what gave way with the reason."""
-    standing = list(advice)
+def settle(
+    advice: Iterable[tuple[Policy, Advice]], machines: Mapping[str, str] | None = None, asked: Collection[str] = ()
+) -> tuple[tuple[Advice, ...], tuple[tuple[Advice, str], ...]]:
+    """The advice that may stand together, in the order given, and what gave way with the reason.
+
+    ``machines`` says by the id of an advice which subject is the whole machine that it is carried out on, where that
+    is not this machine: a guest's irqbalance and its hypervisor's do not meet.
+    """
+    standing = _Standing(advice, machines or {})
     lost: list[tuple[Advice, str]] = []
     for conflict in CONFLICTS:
-        for policy, loser in tuple(standing):
-            winner = _winner(policy, loser, conflict, standing)
+        for place in standing.with_action(conflict.loser):
+            winner = _winner(standing, place, conflict, asked)
             if winner is not None:
-                standing.remove((policy, loser))
-                lost.append((loser, f"{conflict.reason} ({winner.id})"))
-    return tuple(one for _, one in standing), tuple(lost)
+                lost.append((standing.remove(place), f"{conflict.reason} ({winner.id})"))
+    return standing.advice(), tuple(lost)
+
+
+class _Standing:
+    """What stands so far, found by action, machine and subject: there may be thousands of virtual machines."""
+
+    def __init__(self, advice: Iterable[tuple[Policy, Advice]], machines: Mapping[str, str]) -> None:
+        self.pairs = dict(enumerate(advice))
+        self._machines = machines
+        self._of: dict[tuple[str, str | None], list[int]] = {}
+        self._acting: dict[Action, list[int]] = {}
+        for place, (policy, one) in self.pairs.items():
+            machine = self._machine(one)
+            for key in {(machine, one.subject), (machine, None)}:
+                self._of.setdefault(key, []).append(place)
+            for action in policy.actions:
+                self._acting.setdefault(action, []).append(place)
+
+    def _machine(self, advice: Advice) -> str:
+        return self._machines.get(advice.id, MACHINE)
+
+    def with_action(self, action: Action) -> tuple[int, ...]:
+        return tuple(place for place in self._acting.get(action, ()) if place in self.pairs)
+
+    def meeting(self, place: int) -> Iterator[tuple[Policy, Advice]]:
+        """What is about the same subject on the same machine, in order; the whole machine is every subject."""
+        advice = self.pairs[place][1]
+        machine = self._machine(advice)
+        if advice.subject == machine:
+            found = set(self._of[machine, None])
+        else:
+            found = {*self._of[machine, advice.subject], *self._of.get((machine, machine), ())}
+        return (self.pairs[other] for other in sorted(found) if other in self.pairs)
+
+    def remove(self, place: int) -> Advice:
+        return self.pairs.pop(place)[1]
+
+    def advice(self) -> tuple[Advice, ...]:
+        return tuple(one for _, one in self.pairs.values())
 
 
 def first_of_each(
@@ -100,24 +173,23 @@ def first_of_each(
     return standing, tuple(again)
 
 
-def _winner(
-    policy: Policy, advice: Advice, conflict: Conflict, standing: Iterable[tuple[Policy, Advice]]
-) -> Advice | None:
-    if conflict.loser not in policy.actions or conflict.winner <= set(policy.actions):
+def _winner(standing: _Standing, place: int, conflict: Conflict, asked: Collection[str]) -> Advice | None:
+    policy, advice = standing.pairs[place]
+    if conflict.winner <= set(policy.actions) or (conflict.asked and policy.name in asked):
         return None
     return next(
         (
             other
-            for rival, other in standing
-            if conflict.winner <= set(rival.actions) and _makes(other, conflict) and _meet(advice, other)
+            for rival, other in standing.meeting(place)
+            if conflict.winner <= set(rival.actions)
+            and (not conflict.asked or rival.name in asked)
+            and _holds(conflict, other, advice)
         ),
         None,
     )
 
 
-def _makes(advice: Advice, conflict: Conflict) -> bool:
-    return conflict.making is None or any(change.kind is conflict.making for change in advice.changes)
-
-
-def _meet(one: Advice, other: Advice) -> bool:
-    return one.subject == other.subject or MACHINE in (one.subject, other.subject)
+def _holds(conflict: Conflict, winner: Advice, loser: Advice) -> bool:
+    if conflict.where is not None and not (conflict.where(winner) or conflict.where(loser)):
+        return False
+    return conflict.making is None or any(change.kind is conflict.making for change in winner.changes)

@@ -6,9 +6,12 @@ import re
 import shlex
 from dataclasses import replace
 
+from tuneagent.model.domain import DomainInterface
 from tuneagent.model.nic import Nic
 from tuneagent.model.plan import Change, Declined, TunableKind
 from tuneagent.model.virtio import Feature
+from tuneagent.plan import domain_interface
+from tuneagent.plan.domain_interface import Attribute
 from tuneagent.plan.situation import Situation, Solution, nic_target
 
 _MAC = re.compile(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}")
@@ -22,10 +25,34 @@ _ONLY_IF = (
     "the guest sees that the event index was not negotiated, not why: if the definition does not switch it off, "
     "the device behind it (vhost-user, vDPA, another hypervisor) does not offer it and this changes nothing"
 )
+_WHY = "without it the host injects an interrupt for every packet until the guest has switched notifications off"
 
 
 def solve(situation: Situation) -> Solution | Declined:
-    """``event_idx`` of the interface's ``<driver>`` in the libvirt domain, found by domain UUID and MAC address."""
+    """``event_idx`` of the interface's ``<driver>`` in the libvirt domain, found by domain UUID and MAC address.
+
+    On the hypervisor the definition itself is known; in the guest only that the feature was not negotiated.
+    """
+    return _from_the_guest(situation) if situation.domain is None else _from_the_host(situation)
+
+
+def _from_the_host(situation: Situation) -> Solution | Declined:
+    found = domain_interface.definition_of(situation)
+    if isinstance(found, str):
+        return situation.declined(found)
+    if found[1].event_idx is not False:
+        return situation.declined(
+            "already so: the definition does not switch the event index off; if the guest runs without it, its driver "
+            "or the device behind it does not know it"
+        )
+    return domain_interface.change(situation, Attribute("event_idx", "on", _written), _WHY)
+
+
+def _written(interface: DomainInterface) -> str:
+    return "off" if interface.event_idx is False else "on"
+
+
+def _from_the_guest(situation: Situation) -> Solution | Declined:
     nic = situation.nic
     device = situation.view.after.virtio_device(nic.virtio) if nic else None
     on = device.has(Feature.RING_EVENT_IDX) if device else None
@@ -59,7 +86,7 @@ def _change(nic: Nic, mac: str, uuid: str | None) -> Change:
         where=f"libvirt domain {domain}: event_idx of <driver> in the <interface> with <mac address='{mac}'/>",
         old="off",
         new="on",
-        why="without it the host injects an interrupt for every packet until the guest has switched notifications off",
+        why=_WHY,
         do=_edit(domain, mac, "on"),
         undo=_edit(domain, mac, "off"),
     )

@@ -175,7 +175,9 @@ def _known_keys(loc: tuple[int | str, ...]) -> list[str]:
     from tuneagent.plan import policy_schema  # noqa: PLC0415 - see _validate
 
     models: dict[str | int, Any] = {
-        "changes": policy_schema.DeferChange if "defer-interrupts" in loc else policy_schema.PlainChange,
+        "changes": next(
+            (model for action, model in policy_schema.WITH_VALUES.items() if action in loc), policy_schema.PlainChange
+        ),
         "expects": policy_schema.FileExpectation,
         "guards": policy_schema.FileGuard,
     }

@@ -52,6 +52,10 @@ class PlainChange(_Strict):
         "xps-by-queue",
         "rps-spread",
         "rps-off",
+        "vhost-on",
+        "vhost-affinity",
+        "emulator-pin",
+        "halt-polling-off",
     ]
 
 
@@ -65,7 +69,22 @@ class DeferChange(_Strict):
     gro_flush_timeout_ns: Annotated[int, Field(ge=1000, le=10_000_000, description="Time to the next poll, in ns")]
 
 
-FileChange = Annotated[PlainChange | DeferChange, Field(discriminator="action")]
+class QueuesChange(_Strict):
+    """domain-queues with the number of queue pairs that it does not go beyond."""
+
+    action: Literal["domain-queues"]
+    most_queues: Annotated[int, Field(ge=1, le=256, description="Queue pairs that are asked for at most")]
+
+
+class HaltPollingChange(_Strict):
+    """halt-polling-on with its value, as KVM takes it."""
+
+    action: Literal["halt-polling-on"]
+    halt_poll_ns: Annotated[int, Field(ge=1, le=10_000_000, description="Longest poll for a halted vCPU, in ns")]
+
+
+WithValues = DeferChange | QueuesChange | HaltPollingChange
+FileChange = Annotated[PlainChange | WithValues, Field(discriminator="action")]
 
 
 class FileExpectation(_Strict):
@@ -138,7 +157,15 @@ class PolicyFile(_Strict):
         )
 
 
-def _parameters(changes: list[PlainChange | DeferChange]) -> dict[str, int]:
+WITH_VALUES: dict[str, type[BaseModel]] = {
+    "defer-interrupts": DeferChange,
+    "domain-queues": QueuesChange,
+    "halt-polling-on": HaltPollingChange,
+}
+"""The models of actions that need numbers."""
+
+
+def _parameters(changes: list[PlainChange | WithValues]) -> dict[str, int]:
     values = (change.model_dump(exclude={"action"}) for change in changes)
     return {key: value for given in values for key, value in given.items()}
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from tuneagent.model.policy import Action
 from tuneagent.plan import (
     defer_interrupts,
+    domain_queues,
+    emulator_pin,
     event_index_on,
+    halt_polling_off,
+    halt_polling_on,
     irqbalance_ban,
     irqbalance_off,
     irqbalance_on,
@@ -13,6 +17,8 @@ from tuneagent.plan import (
     rps_off,
     rps_spread,
     set_channels,
+    vhost_affinity,
+    vhost_on,
     xps_by_queue,
 )
 from tuneagent.plan.situation import Solver
@@ -28,10 +34,27 @@ SOLVERS: tuple[tuple[Action, Solver], ...] = (
     (Action.RPS_SPREAD, rps_spread.solve),
     (Action.RPS_OFF, rps_off.solve),
     (Action.DEFER_INTERRUPTS, defer_interrupts.solve),
+    (Action.VHOST_ON, vhost_on.solve),
+    (Action.DOMAIN_QUEUES, domain_queues.solve),
+    (Action.VHOST_AFFINITY, vhost_affinity.solve),
+    (Action.EMULATOR_PIN, emulator_pin.solve),
+    (Action.HALT_POLLING_OFF, halt_polling_off.solve),
+    (Action.HALT_POLLING_ON, halt_polling_on.solve),
 )
 
-OF_THE_MACHINE = frozenset({Action.IRQBALANCE_OFF, Action.IRQBALANCE_ON})
-"""Actions on the whole machine; all others are on one NIC."""
+OF_THE_MACHINE = frozenset(
+    {Action.IRQBALANCE_OFF, Action.IRQBALANCE_ON, Action.HALT_POLLING_OFF, Action.HALT_POLLING_ON}
+)
+"""Actions on the whole machine; all others are on one NIC, or one virtual machine or interface of it."""
+
+OF_A_DOMAIN = frozenset({Action.VHOST_AFFINITY, Action.EMULATOR_PIN})
+"""Actions on a virtual machine of this host."""
+
+OF_A_DOMAIN_INTERFACE = frozenset({Action.VHOST_ON, Action.DOMAIN_QUEUES, Action.EVENT_INDEX_ON})
+"""Actions on an interface of a virtual machine's definition."""
+
+FROM_INSIDE = frozenset({Action.EVENT_INDEX_ON})
+"""Of these, the actions that can be worked out inside the guest too, on its NIC."""
 
 OF_ANY_NIC = frozenset({Action.RPS_OFF})
 """Actions on interfaces that need not be virtio: taking a useless map away is the same for all."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from tuneagent.model.cpuset import CpuSet
+from tuneagent.model.domain import DomainInterface
+from tuneagent.model.domain_view import DomainView
+from tuneagent.model.finding import Finding
 from tuneagent.model.irqbalance import Irqbalance
 from tuneagent.model.nic import Nic
 from tuneagent.model.plan import Change, Declined, Target
@@ -29,6 +32,18 @@ class Situation:
     nic: Nic | None
     pinning: bool = False
     """Whether the same plan also pins this NIC's interrupts: then they are where the placement puts them."""
+    domain: DomainView | None = None
+    """The virtual machine of this host that it is about."""
+    interface: DomainInterface | None = None
+    """The interface of it, as the running definition tells it."""
+    findings: tuple[Finding, ...] = ()
+    """What is answered; empty where the policy was asked for by name."""
+    earlier: Mapping[str, str] = field(default_factory=dict)
+    """Attributes of the interface's ``<driver>`` that advice before this one in the same plan sets already."""
+    taken: CpuSet = field(default_factory=CpuSet)
+    """CPUs of this host that vCPUs of its virtual machines have by a pin."""
+    busy: CpuSet = field(default_factory=CpuSet)
+    """CPUs on which a vCPU that may run elsewhere is busy now."""
 
     @property
     def cpus(self) -> CpuTopology | None:

@@ -2,65 +2,116 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.finding import Finding, Judgement
 from tuneagent.model.identity import Role
-from tuneagent.model.nic import Nic
-from tuneagent.model.plan import ORDER, Advice, Change, Declined, Plan
+from tuneagent.model.plan import ORDER, Advice, Change, Declined, Plan, TunableKind
 from tuneagent.model.policy import Action, Expectation, Policy
 from tuneagent.model.view import View
 from tuneagent.plan.conflicts import MACHINE, first_of_each, settle
+from tuneagent.plan.domain_interface import domain_uuid
 from tuneagent.plan.event_index_on import domain_of
-from tuneagent.plan.registry import OF_ANY_NIC, OF_THE_MACHINE, solver_of
+from tuneagent.plan.host_cpus import occupied
+from tuneagent.plan.places import Place, places
+from tuneagent.plan.questions import CPU, Question, is_of_domains, is_of_the_machine, questions
+from tuneagent.plan.registry import OF_ANY_NIC, solver_of
 from tuneagent.plan.situation import Situation, Solution
 
-_CPU = re.compile(r"cpu(\d{1,5})")
 _NAME_MAX = 15
 """IFNAMSIZ - 1 (include/uapi/linux/if.h)."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """A policy on a subject, with every finding that it answers there."""
-
-    policy: Policy
-    subject: str
-    findings: tuple[Finding, ...]
 
 
 def plan(view: View, judgements: Iterable[Judgement], policies: Sequence[Policy], asked: Collection[str] = ()) -> Plan:
     """All advice for these findings, worst finding first, then most to gain, then by name; same input, same plan.
 
-    Policies whose name is in ``asked`` are worked out on every virtio NIC, or on the machine, without any finding too.
+    Policies whose name is in ``asked`` are worked out without any finding too: on every virtio NIC, on every running
+    virtual machine or each of its virtio interfaces, or on the machine.
 
     Policies that answer a finding and have nothing to do here are ``declined`` with the reason. Nothing is read or
     written. IRQ numbers and interface names in the changes are those of ``view.after`` and must be looked up again
     before anything is applied.
     """
+    here = _Here(view, places(view.hypervisor), *_occupied(view))
     findings = [judgement for judgement in judgements if isinstance(judgement, Finding)]
-    questions = _questions(view, findings, policies, asked)
     answers: list[tuple[Policy, Advice]] = []
-    declined: list[Declined] = []
+    declined: list[tuple[Question, Declined]] = []
+    machines: dict[str, str] = {}
     pinned: set[str] = set()
     # Pinning is worked out first: the maps of XPS and RPS follow the interrupts to where it will put them.
-    for question in sorted(questions, key=lambda question: not _pins(question.policy)):
-        answer = _answer(view, question, pinning=question.subject in pinned)
+    every = questions(view, here.places, findings, policies, asked)
+    for question in sorted(every, key=lambda question: not _pins(question.policy)):
+        answer = _answer(here, question, pinning=question.subject in pinned)
         if isinstance(answer, Declined):
-            declined.append(replace(answer, rules=_rules(question.findings)))
+            declined.append((question, replace(answer, rules=_rules(question.findings))))
             continue
         answers.append((question.policy, answer))
         if _pins(question.policy):
             pinned.add(question.subject)
+        if question.policy.role is Role.GUEST and question.subject in here.places:
+            machines[answer.id] = here.places[question.subject].domain.subject
     once, again = first_of_each(sorted(answers, key=lambda pair: _rank(pair[1])), asked)
-    standing, lost = settle(once)
+    standing, lost = settle(once, machines, asked)
     gave_way = (
         Declined(loser.policy, loser.subject, reason, _rules(loser.findings)) for loser, reason in (*again, *lost)
     )
-    return Plan(standing, tuple(sorted((*declined, *gave_way), key=lambda one: (one.policy, one.subject))))
+    standing = _on_one_another(here, every, standing)
+    every_declined = (*_once_a_domain(declined), *gave_way)
+    return Plan(standing, tuple(sorted(every_declined, key=lambda one: (one.policy, one.subject))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """This machine, and what is worked out once for all questions."""
+
+    view: View
+    places: dict[str, Place]
+    taken: CpuSet
+    busy: CpuSet
+
+
+def _occupied(view: View) -> tuple[CpuSet, CpuSet]:
+    if view.hypervisor is None or view.after.cpus is None:
+        return CpuSet(), CpuSet()
+    return occupied(view.after.cpus, view.hypervisor.domains)
+
+
+def _once_a_domain(declined: Iterable[tuple[Question, Declined]]) -> Iterator[Declined]:
+    """What was asked of a whole virtual machine and declined on several interfaces for one reason is told once."""
+    groups: dict[tuple[str, str, str], list[Declined]] = {}
+    for question, one in declined:
+        groups.setdefault((one.policy, question.whole or one.subject, one.reason), []).append(one)
+    for (policy, subject, reason), same in groups.items():
+        rules = tuple(sorted({rule for one in same for rule in one.rules}))
+        yield same[0] if len(same) == 1 else Declined(policy, subject, reason, rules)
+
+
+def _on_one_another(here: _Here, asked: Iterable[Question], standing: Iterable[Advice]) -> tuple[Advice, ...]:
+    """The same advice, where each that writes an interface's element keeps what the ones before it wrote there."""
+    by_id = {_id(question): question for question in asked}
+    written: dict[tuple[str | None, int | None], dict[str, str]] = {}
+    built: list[Advice] = []
+    for advice in standing:
+        edits = [change for change in advice.changes if change.kind is TunableKind.DOMAIN_INTERFACE_DRIVER]
+        earlier = next(
+            (written[_element(change)] for change in edits if change.diff and _element(change) in written), None
+        )
+        again = _answer(here, by_id[advice.id], pinning=False, earlier=earlier) if earlier else advice
+        built.append(again if isinstance(again, Advice) else advice)
+        for change in edits:
+            written.setdefault(_element(change), {})[change.target.parameter or ""] = change.new
+    return tuple(built)
+
+
+def _element(change: Change) -> tuple[str | None, int | None]:
+    return change.target.domain_uuid, change.target.position
+
+
+def _id(question: Question) -> str:
+    return f"{question.policy.name}:{question.subject}"
 
 
 def _rules(findings: Iterable[Finding]) -> tuple[str, ...]:
@@ -71,61 +122,68 @@ def _pins(policy: Policy) -> bool:
     return Action.PIN_QUEUE_INTERRUPTS in policy.actions
 
 
-def _questions(
-    view: View, findings: Sequence[Finding], policies: Sequence[Policy], wanted: Collection[str]
-) -> list[_Question]:
-    asked: dict[tuple[str, str], _Question] = {}
-    for policy in policies:
-        for subject in _everywhere(view, policy) if policy.name in wanted else ():
-            asked[policy.name, subject] = _Question(policy, subject, ())
-        for finding in findings:
-            if finding.rule not in policy.rules:
-                continue
-            for subject in _subjects(view, finding, policy):
-                known = asked.get((policy.name, subject), _Question(policy, subject, ()))
-                asked[policy.name, subject] = replace(known, findings=(*known.findings, finding))
-    return [asked[key] for key in sorted(asked)]
-
-
-def _everywhere(view: View, policy: Policy) -> tuple[str, ...]:
-    if all(action in OF_THE_MACHINE for action in policy.actions):
-        return (MACHINE,)
-    return tuple(nic.name for nic in view.after.virtio_nics) or (MACHINE,)
-
-
-def _subjects(view: View, finding: Finding, policy: Policy) -> tuple[str, ...]:
-    """What the policy is applied to: the machine, the finding's NIC, or the NICs that a CPU's finding is about."""
-    if all(action in OF_THE_MACHINE for action in policy.actions):
-        return (MACHINE,)
-    cpu = _CPU.fullmatch(finding.subject)
-    if view.after.nic(finding.subject) is not None or (cpu is None and finding.subject != MACHINE):
-        return (finding.subject,)
-    irqs = set(finding.irqs)
-    nics = view.after.virtio_nics
-    concerned = tuple(nic.name for nic in nics if irqs & {irq.irq for irq in nic.queue_irqs})
-    if not concerned and cpu is not None:
-        concerned = tuple(nic.name for nic in nics if _interrupts(view, nic, int(cpu[1])))
-    return concerned or ((finding.subject,) if cpu is not None else tuple(nic.name for nic in nics) or (MACHINE,))
-
-
-def _interrupts(view: View, nic: Nic, cpu: int) -> bool:
-    lines = [view.after.irq(queue_irq.irq) for queue_irq in nic.data_irqs_in_use]
-    return any(line is not None and cpu in line.served_by for line in lines)
-
-
-def _answer(view: View, question: _Question, *, pinning: bool) -> Advice | Declined:
-    situation = Situation(question.policy, question.subject, view, view.after.nic(question.subject), pinning)
+def _answer(
+    here: _Here, question: Question, *, pinning: bool, earlier: Mapping[str, str] | None = None
+) -> Advice | Declined:
+    situation = _situation(here, question, pinning=pinning)
+    if isinstance(situation, Declined):
+        return situation
+    situation = replace(situation, earlier=earlier or {})
     reason = _not_ours(situation)
     if reason:
         return situation.declined(reason)
     solution = _solve(situation)
-    return solution if isinstance(solution, Declined) else _advice(situation, question, solution)
+    if isinstance(solution, Declined):
+        return solution
+    place = here.places.get(question.subject)
+    if place is not None and question.policy.role is Role.GUEST:
+        solution = replace(solution, notes=(f"run inside the virtual machine {place.domain.name}", *solution.notes))
+    return _advice(situation, question, solution)
+
+
+def _situation(here: _Here, question: Question, *, pinning: bool) -> Situation | Declined:
+    policy, subject = question.policy, question.subject
+    place = here.places.get(subject)
+    if place is None:
+        nic = here.view.after.nic(subject)
+        return Situation(policy, subject, here.view, nic, pinning, findings=question.findings)
+    if place.ambiguous:
+        return Declined(
+            policy.name, subject, "several virtual machines or interfaces here are called so: which is meant?"
+        )
+    if policy.role is Role.GUEST:
+        return _inside(question, place, pinning=pinning)
+    return Situation(
+        policy,
+        subject,
+        here.view,
+        None,
+        domain=place.domain,
+        interface=place.interface,
+        findings=question.findings,
+        taken=here.taken,
+        busy=here.busy,
+    )
+
+
+def _inside(question: Question, place: Place, *, pinning: bool) -> Situation | Declined:
+    """What a guest's policy finds in the virtual machine itself, by the guest's own view."""
+    guest = place.domain.guest
+    if guest is None or guest.view is None:
+        why = guest.reason if guest is not None and guest.reason else "its guest was not asked"
+        return Declined(
+            question.policy.name, question.subject, f"done inside the virtual machine, not seen here: {why}"
+        )
+    nic = next((one.nic for one in guest.nics if one.interface == place.interface), None)
+    return Situation(question.policy, question.subject, guest.view, nic, pinning, findings=question.findings)
 
 
 def _not_ours(situation: Situation) -> str | None:
     identity, nic = situation.view.after.identity, situation.nic
     if identity is not None and identity.container is not None:
         return f"this is a container ({identity.container}): interrupts and CPUs are its host's"
+    if situation.domain is not None:
+        return None
     if nic is None:
         return _without_nic(situation)
     if not nic.name.isprintable() or len(nic.name) > _NAME_MAX or "/" in nic.name or nic.name in {"", ".", ".."}:
@@ -136,11 +194,13 @@ def _not_ours(situation: Situation) -> str | None:
 
 
 def _without_nic(situation: Situation) -> str | None:
-    if all(action in OF_THE_MACHINE for action in situation.policy.actions):
+    if is_of_the_machine(situation.policy):
         return None
+    if is_of_domains(situation.policy):
+        return "no running virtual machine is seen here that it could be about"
     if situation.subject == MACHINE:
         return "no virtio NIC here"
-    on_cpu = _CPU.fullmatch(situation.subject)
+    on_cpu = CPU.fullmatch(situation.subject)
     return "no virtio NIC has its queue interrupts on this CPU" if on_cpu else "no such interface now"
 
 
@@ -162,7 +222,7 @@ def _solve(situation: Situation) -> Solution | Declined:
     return Solution(tuple(sorted(changes, key=lambda change: ORDER.index(change.kind))), tuple(dict.fromkeys(notes)))
 
 
-def _advice(situation: Situation, question: _Question, solution: Solution) -> Advice:
+def _advice(situation: Situation, question: Question, solution: Solution) -> Advice:
     policy = question.policy
     no_undo = tuple(
         f"{change.where}: no undo line, its old value is not known"
@@ -170,7 +230,7 @@ def _advice(situation: Situation, question: _Question, solution: Solution) -> Ad
         if change.undo is None
     )
     return Advice(
-        id=f"{policy.name}:{question.subject}",
+        id=_id(question),
         policy=policy.name,
         title=policy.title,
         subject=question.subject,
@@ -207,10 +267,14 @@ def _expected(policy: Policy, findings: tuple[Finding, ...]) -> tuple[Expectatio
 def _command(situation: Situation) -> str:
     """What to type. A guest cannot change its definition: that is done on the hypervisor, which knows it by UUID."""
     words = ["tuneagent", "apply", situation.policy.name]
-    if situation.policy.role is Role.HYPERVISOR:
+    if situation.domain is not None:
+        words += ["--domain", domain_uuid(situation) or situation.domain.name]
+        interface = situation.interface
+        words += ["--on", interface.target or interface.mac or str(interface.position)] if interface else []
+    elif situation.policy.role is Role.HYPERVISOR and not is_of_the_machine(situation.policy):
         words += ["--domain", domain_of(situation) or "DOMAIN"]
     elif situation.nic is not None:
-        words += ["--on", situation.subject]
+        words += ["--on", situation.nic.name]
     return shlex.join(words)
 
 

@@ -1,0 +1,119 @@
+"""The ``<interface>`` of a libvirt definition with other attributes of its ``<driver>``: text in, text out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from xml.etree import ElementTree as ET
+from xml.etree.ElementTree import Element, ParseError
+
+LARGEST = 32 * 1024
+"""Of an element in characters. A command line takes 128 KiB a word, and quoting makes it longer."""
+DEEPEST = 16
+"""Levels of elements; writing them out recurses. A real <interface> has four."""
+GENERATED = ("vnet", "macvtap", "macvlan")
+"""libvirt chooses names that begin so, and keeps none of them (VIR_NET_GENERATED_*_PREFIX)."""
+_USERS_ALIAS = "ua-"
+_CHOSEN_AT_START = ("portid", "bridge", "dev", "mode")
+"""What libvirt adds to the ``<source>`` of a network's interface while it runs."""
+_SHOWN = ("mac", "alias", "address")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """The element as it is stored, before and after, each on one line; and the lines that differ, for people."""
+
+    old: str
+    new: str
+    diff: tuple[str, ...]
+
+
+def edit(xml: str, driver: Mapping[str, str]) -> Edit | None:
+    """The element with these attributes of ``<driver>``; None where the text is no ``<interface>`` that can be told.
+
+    What libvirt adds while a domain runs is left out of both (https://libvirt.org/formatdomain.html#network-interfaces).
+    """
+    element = _element(xml)
+    if element is None:
+        return None
+    _forget_the_run(element)
+    old, before = _text(element), _start(element.find("driver"))
+    changed = element.find("driver")
+    if changed is None:
+        changed = ET.SubElement(element, "driver")
+    for name, value in driver.items():
+        changed.set(name, value)
+    new = _text(element)
+    if not (old.isprintable() and new.isprintable()):
+        return None
+    return Edit(old, new, _diff(element, before, _start(changed)))
+
+
+def _element(xml: str) -> Element | None:
+    # Entities are defined in a DOCTYPE, which no element of a definition has: what has one is not from libvirt.
+    if not xml or len(xml) > LARGEST or "<!" in xml:
+        return None
+    try:
+        element = ET.fromstring(xml)  # noqa: S314 - bounded, and without a DOCTYPE there are no entities
+    except (ParseError, ValueError):
+        return None
+    return element if element.tag == "interface" and _is_shallow(element) else None
+
+
+def _is_shallow(element: Element) -> bool:
+    level = [element]
+    for _ in range(DEEPEST):
+        level = [child for one in level for child in one]
+    return not level
+
+
+def _forget_the_run(element: Element) -> None:
+    """To what libvirt stores: no generated device name, no alias but the user's, no port of the network's."""
+    for child in list(element):
+        child.tail = None
+        generated = child.tag == "target" and child.get("dev", "").startswith(GENERATED)
+        if generated:
+            del child.attrib["dev"]
+        bare = generated and not child.attrib and not len(child)
+        if bare or (child.tag == "alias" and not child.get("name", "").startswith(_USERS_ALIAS)):
+            element.remove(child)
+    _forget_the_port(element)
+    element.text = element.tail = None
+
+
+def _forget_the_port(element: Element) -> None:
+    source = element.find("source")
+    if source is None or source.get("network") is None:
+        return
+    element.set("type", "network")  # shown as what the network gave it: a bridge's port, a macvtap
+    for name in _CHOSEN_AT_START:
+        source.attrib.pop(name, None)
+
+
+def _text(element: Element) -> str:
+    """On one line, in ASCII: what a terminal or an editor would show as something else is a character reference."""
+    text: bytes = ET.tostring(element, encoding="us-ascii")
+    # In values and text ">" is always written as a reference, so what is found here is the end of a tag.
+    return text.decode("ascii").replace("\n", " ").replace(" />", "/>")
+
+
+def _start(element: Element | None) -> str | None:
+    """An element's start tag, closed where it is empty, with quotes as libvirt writes them."""
+    if element is None:
+        return None
+    alone = Element(element.tag, element.attrib)
+    closed = "/>" if not len(element) else ">"
+    text = _text(alone).removesuffix("/>")
+    return text.replace('"', "'") + closed if "'" not in text else text + closed
+
+
+def _diff(element: Element, before: str | None, after: str | None) -> tuple[str, ...]:
+    around = [f"    {_start(child)}" for child in element if child.tag in _SHOWN]
+    return (
+        f"  {_start(element)}",
+        *around[:1],
+        *(() if before is None else (f"-   {before}",)),
+        f"+   {after}",
+        *around[1:],
+        "  </interface>",
+    )
