@@ -35,7 +35,7 @@ def believed(value: float | None, what: str) -> Known:
     if value is None:
         return unknown(f"the guest does not tell {what}")
     if not 0 <= value <= MOST_PER_SEC:
-        shown = figure(float(value)) if abs(value) < math.inf else "no number of"
+        shown = figure(float(value)) if abs(value) < MOST_PER_SEC**2 else "no number"
         return unknown(f"the guest tells {shown} of {what} a second, which cannot be")
     return told(value)
 

@@ -20,6 +20,7 @@ from tuneagent.model.view import NicRate, View
 
 MOST_APART = 0.05
 """Part by which the intervals of the two sides may differ."""
+_ROUNDING = 1e-9
 _NO_PACKETS = "no packets passed within the interval"
 _NO_NICS = "none of the guest's virtio NICs was found among the domain's interfaces"
 _NO_TAPS = "no tap of the domain's interfaces was seen"
@@ -68,7 +69,7 @@ def apart(host: View, guest: View, origin: str) -> str | None:
     if guest.interval_s is None:
         return f"the guest: {guest.rates_reason or 'its samples have no interval'}"
     longer, shorter = max(host.interval_s, guest.interval_s), min(host.interval_s, guest.interval_s)
-    if not longer - shorter <= MOST_APART * longer:
+    if not longer - shorter <= MOST_APART * longer + _ROUNDING:
         return (
             f"the guest's interval of {figure(float(guest.interval_s))} s and the host's of "
             f"{figure(float(host.interval_s))} s differ by more than {MOST_APART:.0%}"
