@@ -180,7 +180,8 @@ def test_what_is_no_plain_path_is_never_sent() -> None:
     odd = ["-e", "relative", "/a\nb", "/a\0b", "/\x1b[2J", "/é"]
     answers = fetch(wanted(files=odd, directories=odd, links=odd, modes=odd), guest)
     assert guest.asked == []
-    assert not answers.files
+    for found in (answers.files, answers.directories, answers.links, answers.modes):
+        assert [reason(found[path]) for path in odd] == [Reason.MALFORMED] * 6
 
 
 def test_gnu_programs_are_usable_and_others_are_not() -> None:

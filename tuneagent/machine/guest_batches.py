@@ -13,6 +13,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import Any
 
 from tuneagent.machine import guest_exec
 from tuneagent.machine.guest_agent import NAME, CommandFailedError, GuestAgent, failed
@@ -49,7 +50,7 @@ def usable(agent: GuestAgent) -> bool:
 
 def fetch(agent: GuestAgent, wanted: Wanted) -> Answers:
     """The answers of one moment to all questions. SourceError when the guest does not play by the rules."""
-    answers = Answers()
+    answers = _refused(wanted)
     for paths in _chunks(sorted(_askable(wanted.files), key=lambda path: not _FIRST.match(path))):
         _read(agent, paths, answers)
     for paths in _chunks(dict.fromkeys([*_askable(wanted.directories), *_askable(wanted.modes)])):
@@ -62,7 +63,21 @@ def fetch(agent: GuestAgent, wanted: Wanted) -> Answers:
 def _askable(paths: Iterable[str]) -> Iterator[str]:
     # Names from the guest become parts of paths: what is no plain path is never sent back. A name cannot be an option
     # or a part of find's expression either, since every path begins with a slash.
-    return (path for path in paths if path.startswith("/") and path.isascii() and path.isprintable())
+    return filter(_is_plain, paths)
+
+
+def _is_plain(path: str) -> bool:
+    return path.startswith("/") and path.isascii() and path.isprintable()
+
+
+def _refused(wanted: Wanted) -> Answers:
+    """The answers to questions that are not sent, so that nobody asks them again."""
+
+    def errors(paths: Iterable[str]) -> dict[str, Any]:
+        odd = (path for path in paths if not _is_plain(path))
+        return {path: SourceError(path, Reason.MALFORMED, "no path that a guest is asked for") for path in odd}
+
+    return Answers(None, *map(errors, (wanted.files, wanted.directories, wanted.links, wanted.modes)))
 
 
 def _chunks(paths: Iterable[str]) -> Iterator[list[str]]:
