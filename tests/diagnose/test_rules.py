@@ -19,7 +19,21 @@ from tuneagent.diagnose import RULES
 from tuneagent.model.finding import Clear, Finding, Judgement, Severity, Unjudged
 from tuneagent.model.view import View
 
-NO_RULES = {"balancer", "load", "placement", "queue_limits", "sources", "subjects", "thresholds", "wording"}
+NO_RULES = {
+    "balancer",
+    "domain_queues",
+    "domains",
+    "exit_kinds",
+    "halt_polling",
+    "load",
+    "placement",
+    "queue_limits",
+    "sources",
+    "subjects",
+    "thresholds",
+    "wording",
+    "worker_places",
+}
 NAMES = [name for name, _ in RULES]
 SECTIONS = (
     "## What it means",

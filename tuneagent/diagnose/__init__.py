@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tuneagent.diagnose import (
+    domain_event_index_off,
+    domain_queues_above_vcpus,
+    domain_queues_below_vcpus,
+    domain_queues_unused,
+    emulator_unpinned,
     event_index_off,
+    exits_per_packet,
+    exits_rate,
+    halt_polling_absent,
+    halt_polling_costs,
     interrupt_spread,
     interrupt_storm,
     interrupts_on_isolated_cpus,
@@ -13,6 +22,7 @@ from tuneagent.diagnose import (
     irqbalance_absent,
     irqbalance_config,
     irqbalance_fights_pins,
+    irqbalance_in_floating_guest,
     irqbalance_in_guest,
     kicks_per_packet,
     queue_pair_split,
@@ -24,7 +34,12 @@ from tuneagent.diagnose import (
     shared_vector,
     softirq_saturation,
     stacked_device_queues,
+    tap_drops,
     transmit_timeouts,
+    vcpus_overcommitted,
+    vhost_absent,
+    vhost_worker_placement,
+    vhost_worker_starved,
     xps_mismatch,
 )
 from tuneagent.model.finding import Judgement
@@ -35,6 +50,7 @@ Rule = Callable[[View], tuple[Judgement, ...]]
 RULES: tuple[tuple[str, Rule], ...] = (
     (softirq_saturation.NAME, softirq_saturation.judge),
     (receive_drops.NAME, receive_drops.judge),
+    (tap_drops.NAME, tap_drops.judge),
     (transmit_timeouts.NAME, transmit_timeouts.judge),
     (interrupt_storm.NAME, interrupt_storm.judge),
     (interrupt_spread.NAME, interrupt_spread.judge),
@@ -54,6 +70,20 @@ RULES: tuple[tuple[str, Rule], ...] = (
     (irqbalance_in_guest.NAME, irqbalance_in_guest.judge),
     (irqbalance_config.NAME, irqbalance_config.judge),
     (stacked_device_queues.NAME, stacked_device_queues.judge),
+    (vhost_worker_starved.NAME, vhost_worker_starved.judge),
+    (vcpus_overcommitted.NAME, vcpus_overcommitted.judge),
+    (vhost_worker_placement.NAME, vhost_worker_placement.judge),
+    (exits_rate.NAME, exits_rate.judge),
+    (exits_per_packet.NAME, exits_per_packet.judge),
+    (domain_event_index_off.NAME, domain_event_index_off.judge),
+    (vhost_absent.NAME, vhost_absent.judge),
+    (domain_queues_unused.NAME, domain_queues_unused.judge),
+    (domain_queues_below_vcpus.NAME, domain_queues_below_vcpus.judge),
+    (domain_queues_above_vcpus.NAME, domain_queues_above_vcpus.judge),
+    (emulator_unpinned.NAME, emulator_unpinned.judge),
+    (halt_polling_costs.NAME, halt_polling_costs.judge),
+    (halt_polling_absent.NAME, halt_polling_absent.judge),
+    (irqbalance_in_floating_guest.NAME, irqbalance_in_floating_guest.judge),
 )
 """Every rule by its name, those that tell of loss first."""
 

@@ -23,7 +23,8 @@ def judge(view: View) -> tuple[Judgement, ...]:
     if not measured(view):
         return (no_rates(view, NAME, MACHINE),)
     nics = tuple(_nic(view, nic) for nic in device_nics(view))
-    taps = tuple(found for nic in view.after.nics or () for found in _tap(view, nic))
+    told = _told_of(view)
+    taps = tuple(found for nic in view.after.nics or () if nic.name not in told for found in _tap(view, nic))
     return (*nics, *taps, *_backlog(view))
 
 
@@ -127,6 +128,14 @@ def _tap(view: View, nic: Nic) -> tuple[Finding, ...]:
         title = f"{figure(lost)} packets/s sent through {nic.name} are lost"
         why = f"The program behind {nic.name}, a VPN as a rule, did not take {figure(lost)} packets/s in time."
     return (Finding(NAME, nic.name, _severity(percent), title, why, (evidence,)),)
+
+
+def _told_of(view: View) -> set[str]:
+    """Taps of virtual machines, of which tap-drops tells."""
+    host = view.hypervisor
+    if host is None:
+        return set()
+    return {tap.tap.name for taps in (host.stray_taps, *(one.taps for one in host.domains)) for tap in taps}
 
 
 def _backlog(view: View) -> tuple[Judgement, ...]:

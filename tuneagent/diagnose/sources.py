@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tuneagent.model.hypervisor import KvmSource
+
 INTERRUPTS = "/proc/interrupts"
 CPU_TIMES = "/proc/stat"
 SOFTNET = "/proc/net/softnet_stat"
@@ -11,6 +13,13 @@ CHANNELS = "ethtool netlink, ETHTOOL_MSG_CHANNELS_GET"
 KICKS = "ethtool statistics, rxN_kicks and txN_kicks"
 IRQBALANCE = "/proc/<pid>/comm, /proc/<pid>/cmdline"
 ROUTE_NETLINK = "rtnetlink, RTM_GETLINK"
+DEFINITION = "libvirt, the running domain's definition"
+STORED_DEFINITION = "libvirt, the stored domain definition"
+MONITOR = "QEMU's monitor, x-query-virtio-status"
+THREAD_TIME = "/proc/<pid>/task/<tid>/schedstat"
+THREAD_PLACE = "/proc/<pid>/task/<tid>/status, /proc/<pid>/task/<tid>/stat"
+NODES = "/sys/devices/system/node"
+VHOST_NET = "/sys/module/vhost_net"
 
 
 def effective_affinity(irq: int) -> str:
@@ -46,3 +55,23 @@ def transmit_queue(nic: str, queue: int | str, name: str) -> str:
 def receive_queue(nic: str, queue: int | str, name: str) -> str:
     """A file of one receive queue."""
     return f"/sys/class/net/{nic}/queues/rx-{queue}/{name}"
+
+
+def kvm(source: KvmSource) -> str:
+    """Where KVM's counters came from."""
+    return {
+        KvmSource.STATS_FD: "KVM_GET_STATS_FD, QEMU's own descriptors",
+        KvmSource.DEBUGFS: "/sys/kernel/debug/kvm",
+        KvmSource.DOMSTATS: "libvirt, virConnectGetAllDomainStats",
+        KvmSource.NONE: "KVM",
+    }[source]
+
+
+def module_parameter(name: str) -> str:
+    """A parameter of a module, by ``module.name``."""
+    return f"/sys/module/{name.replace('.', '/parameters/', 1)}"
+
+
+def tap_queues(name: str) -> str:
+    """What says how many queues a tap has."""
+    return f"/sys/class/net/{name}/tun_flags, /sys/class/net/{name}/queues"
