@@ -28,6 +28,12 @@ def test_reads_counters_by_domain_and_vcpu_over_holes() -> None:
     assert parse({UUID.upper(): fields}) == (KvmCounters(None, UUID, {"exits": 750, "halt_exits": 14}, vcpus, None),)
 
 
+def test_domains_with_other_vcpus_are_each_read_by_their_own_fields() -> None:
+    other = "5" + UUID[1:]
+    first, second = parse({UUID: {"vcpu.0.exits.sum": 3}, other: {"vcpu.1.exits.sum": 4, "vcpu.1.io_exits.sum": 5}})
+    assert (first.vcpus, second.vcpus) == ({0: {"exits": 3}}, {1: {"exits": 4, "io_exits": 5}})
+
+
 def test_a_domain_that_tells_nothing_is_kept_without_numbers() -> None:
     assert parse({UUID: {}}) == (KvmCounters(None, UUID, {}, {}, None),)
 
@@ -37,8 +43,8 @@ def test_a_domain_that_tells_nothing_is_kept_without_numbers() -> None:
     [
         (None, "$:"),
         ({"a": []}, "$.a:"),
-        ({"a": {"vcpu.0.exits.sum": "5"}}, "$.a: vcpu.0.exits.sum:"),
-        ({"a": {"vcpu.0.exits.sum": -5}}, "$.a: vcpu.0.exits.sum:"),
+        ({"a": {"vcpu.0.exits.sum": "5"}}, "$.a: vCPU 0: exits:"),
+        ({"a": {"vcpu.0.exits.sum": -5}}, "$.a: vCPU 0: exits:"),
     ],
 )
 def test_a_fault_is_named_with_its_path(value: Any, path: str) -> None:

@@ -7,14 +7,25 @@ holes after one was unplugged.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from tuneagent.model.hypervisor import KvmCounters
 from tuneagent.parse.json_values import mapping, member
-from tuneagent.parse.kvm_counters import MAX_VCPU, counter, gathered, is_wanted
+from tuneagent.parse.kvm_counters import MAX_VCPU, checked, gathered, wanted_of
 
 _MAX_FIELDS = 1 << 19
-_FIELD = re.compile(r"vcpu\.(?P<vcpu>[0-9]{1,5})\.(?P<name>\w+)\.sum", re.ASCII)
+_VCPU, _PARTS = "vcpu", 4
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,4}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Where the wanted counters of a domain stand, good for all domains with the same fields."""
+
+    fields: dict[str, Any]
+    places: dict[int, list[tuple[str, str]]]
+    """(counter, field) by vCPU."""
 
 
 def parse(value: Any) -> tuple[KvmCounters, ...]:
@@ -22,15 +33,33 @@ def parse(value: Any) -> tuple[KvmCounters, ...]:
 
     Fields that are no counter of ours are passed over.
     """
-    domains = sorted(mapping(value, "$").items())
-    return tuple(_domain(uuid.lower(), mapping(fields, member("$", uuid), _MAX_FIELDS)) for uuid, fields in domains)
+    found: list[KvmCounters] = []
+    plan = _Plan({}, {})
+    for uuid, told in sorted(mapping(value, "$").items()):
+        where = member("$", uuid)
+        fields = _record(told, where)
+        if fields.keys() != plan.fields.keys():
+            plan = _plan(fields)
+        found.append(_domain(uuid.lower(), fields, plan, where))
+    return tuple(found)
 
 
-def _domain(uuid: str, fields: dict[str, Any]) -> KvmCounters:
+def _plan(fields: dict[str, Any]) -> _Plan:
+    parts = [parts for field in fields if len(parts := field.split(".")) == _PARTS and parts[0] == _VCPU]
+    numbers = {int(number) for _, number, _, _ in parts if _NUMBER.fullmatch(number)}
+    names = wanted_of(name for _, _, name, _ in parts)
+    places = {vcpu: [(name, f"{_VCPU}.{vcpu}.{name}.sum") for name in names] for vcpu in numbers if vcpu <= MAX_VCPU}
+    there = {vcpu: [place for place in found if place[1] in fields] for vcpu, found in places.items()}
+    return _Plan(fields, {vcpu: found for vcpu, found in there.items() if found})
+
+
+def _domain(uuid: str, fields: dict[str, Any], plan: _Plan, where: str) -> KvmCounters:
     vcpus: dict[int, dict[str, int]] = {}
-    for field, count in fields.items():
-        match = _FIELD.fullmatch(field)
-        if match is None or not is_wanted(match["name"]) or int(match["vcpu"]) > MAX_VCPU:
-            continue
-        vcpus.setdefault(int(match["vcpu"]), {})[match["name"]] = counter(field, count, member("$", uuid))
+    for vcpu, places in plan.places.items():
+        vcpus[vcpu] = checked({name: fields[field] for name, field in places}, f"{where}: vCPU {vcpu}")
     return gathered(None, uuid, vcpus)
+
+
+def _record(value: Any, where: str) -> dict[str, Any]:
+    """A JSON object whose keys are not looked at one by one: only those that are known words are used."""
+    return value if isinstance(value, dict) and len(value) <= _MAX_FIELDS else mapping(value, where, _MAX_FIELDS)

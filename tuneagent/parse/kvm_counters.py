@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from tuneagent.model.hypervisor import EXIT_FAMILY, KVM_COUNTERS, KvmCounters
 from tuneagent.parse.json_values import natural
+from tuneagent.parse.lines import U64_MAX
 
 MAX_VCPU = 8191
 """The highest vCPU number: twice what any architecture's KVM_MAX_VCPUS allows."""
@@ -21,6 +23,24 @@ def is_wanted(name: str) -> bool:
 def counter(name: str, value: Any, where: str) -> int:
     """A counter's value; ParseError with ``where`` for what is no whole number of 64 bits."""
     return natural(value, f"{where}: {name}" if name.isprintable() else where)
+
+
+def checked(counters: dict[str, Any], where: str) -> dict[str, int]:
+    """The same counters, all of them whole numbers of 64 bits; ParseError with ``where`` for the first that is none."""
+    values = counters.values()
+    if not (set(map(type, values)) <= {int} and min(values, default=0) >= 0 and max(values, default=0) <= U64_MAX):
+        for name, value in counters.items():
+            counter(name, value, where)
+    return counters
+
+
+def wanted_of(names: Iterable[Any]) -> list[str]:
+    """Of the names of a record, those that are wanted, in the order of KVM_COUNTERS and the family behind.
+
+    A host has thousands of records of fifty names, and all vCPUs of a machine have the same.
+    """
+    there = {name for name in names if isinstance(name, str) and is_wanted(name)}
+    return [name for name in KVM_COUNTERS if name in there] + sorted(there - _WANTED)
 
 
 def gathered(pid: int | None, uuid: str | None, vcpus: dict[int, dict[str, int]]) -> KvmCounters:
@@ -48,5 +68,7 @@ def _has_family_only(counters: dict[str, int]) -> bool:
 
 def _totals(vcpus: dict[int, dict[str, int]]) -> dict[str, int]:
     each = list(vcpus.values())
-    names = each[0] if each else {}
+    names = list(each[0]) if each else []
+    if all(list(one) == names for one in each):
+        return dict(zip(names, map(sum, zip(*(one.values() for one in each), strict=True)), strict=True))
     return {name: sum(counters[name] for counters in each) for name in names if all(name in one for one in each)}

@@ -10,7 +10,7 @@ from typing import Any
 from tuneagent.model.errors import ParseError
 from tuneagent.model.hypervisor import KvmCounters
 from tuneagent.parse.json_values import mapping, member
-from tuneagent.parse.kvm_counters import MAX_VCPU, counter, gathered, is_wanted
+from tuneagent.parse.kvm_counters import MAX_VCPU, checked, gathered, wanted_of
 from tuneagent.parse.lines import natural
 
 MAX_PID = 1 << 22
@@ -31,13 +31,19 @@ def _machine(key: str, value: Any) -> KvmCounters:
     where = member("$", key)
     pid = _number(key, where, MAX_PID)
     vcpus: dict[int, dict[str, int]] = {}
-    for name, told in mapping(mapping(value, where).get("vcpus"), f"{where}.vcpus", MAX_VCPU + 1).items():
+    told: tuple[dict[str, Any], list[str]] = ({}, [])
+    for name, record in mapping(mapping(value, where).get("vcpus"), f"{where}.vcpus", MAX_VCPU + 1).items():
         inside = member(f"{where}.vcpus", name)
-        counters = mapping(told, inside, _MAX_NAMES)
-        vcpus[_number(name, inside, MAX_VCPU)] = {
-            name: counter(name, count, inside) for name, count in counters.items() if is_wanted(name)
-        }
+        told = _names(record, inside, told)
+        vcpus[_number(name, inside, MAX_VCPU)] = checked({name: record[name] for name in told[1]}, inside)
     return gathered(pid, None, vcpus)
+
+
+def _names(record: Any, where: str, last: tuple[dict[str, Any], list[str]]) -> tuple[dict[str, Any], list[str]]:
+    """(record, its wanted names); those of the last record where the names are the same."""
+    if isinstance(record, dict) and record.keys() == last[0].keys():
+        return record, last[1]
+    return record, wanted_of(mapping(record, where, _MAX_NAMES))
 
 
 def _number(word: str, where: str, highest: int) -> int:
