@@ -3,18 +3,48 @@
 from __future__ import annotations
 
 from tuneagent.machine.source import Source
+from tuneagent.model.hypervisor import Hypervisor
 from tuneagent.model.snapshot import Snapshot
-from tuneagent.observe import counters, identity, irqbalance, irqs, nics, topology, virtio
+from tuneagent.observe import (
+    counters,
+    domains,
+    host_parameters,
+    hypervisor,
+    identity,
+    irqbalance,
+    irqs,
+    kvm,
+    nics,
+    taps,
+    threads,
+    topology,
+    virtio,
+)
 from tuneagent.observe.gaps import Gaps
 
-COLLECTORS = (identity, topology, counters, virtio, irqs, nics, irqbalance)
+COLLECTORS = (
+    identity,
+    topology,
+    counters,
+    virtio,
+    irqs,
+    nics,
+    irqbalance,
+    hypervisor,
+    domains,
+    kvm,
+    threads,
+    taps,
+    host_parameters,
+)
 """Every collector; a test holds this against the modules of the package."""
 
 
-def snapshot(source: Source, previous: Snapshot | None = None) -> Snapshot:
+def snapshot(source: Source, previous: Snapshot | None = None, detail: frozenset[str] = frozenset()) -> Snapshot:
     """One look at a machine. Never raises for what the machine says: gaps are listed in ``Snapshot.missing``.
 
-    ``previous`` only saves work: rows of /proc/interrupts that did not change are taken from it.
+    ``previous`` only saves work: rows of /proc/interrupts that did not change and the numbers of threads are taken
+    from it. ``detail``: names or UUIDs of domains of which everything is read on their hypervisor.
     """
     gaps = Gaps(source)
     clock = gaps.clock()
@@ -26,9 +56,10 @@ def snapshot(source: Source, previous: Snapshot | None = None) -> Snapshot:
     softirqs = counters.observe_softirqs(gaps)
     cpu_times = counters.observe_cpu_times(gaps)
     protocols = counters.observe_protocols(gaps)
+    host = hypervisor.observe(gaps, previous.hypervisor if previous else None, detail)
     devices = virtio.observe(gaps)
     lines = irqs.observe(gaps, interrupts, devices)
-    interfaces = nics.observe(gaps, nics.Around(cpus, lines, devices or ()))
+    interfaces = nics.observe(gaps, nics.Around(cpus, lines, devices or (), _taps(host)))
     return Snapshot(
         clock=clock,
         identity=identity.observe(gaps),
@@ -43,4 +74,10 @@ def snapshot(source: Source, previous: Snapshot | None = None) -> Snapshot:
         protocols=protocols,
         irqbalance=irqbalance.observe(gaps),
         missing=tuple(dict.fromkeys(gaps.missing)),
+        hypervisor=host,
     )
+
+
+def _taps(host: Hypervisor | None) -> frozenset[str]:
+    """Interfaces that belong to virtual machines, and are no NICs of the host."""
+    return frozenset(tap.name for tap in host.taps) if host else frozenset()

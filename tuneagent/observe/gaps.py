@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tuneagent.machine.source import Source, Text
+from tuneagent.machine.source import Captured, Source, Text
 from tuneagent.model.clock import Clock
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.errors import ParseError, SourceError
@@ -22,6 +22,7 @@ class Gaps:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.missing: list[Missing] = []
+        self._captured: dict[str, Captured | SourceError] = {}
 
     def note(self, what: str, source: str, reason: Reason, detail: str, remedy: str | None = None) -> None:
         """Add a gap that no exception told."""
@@ -57,15 +58,29 @@ class Gaps:
             self.missing.append(error.missing(what, source))
             return None
 
-    def captured(self, what: str, name: str, parse: Callable[[Any], T]) -> tuple[T, int | None] | None:
-        """A source that is no file, through its parser, with the time of its read."""
-        try:
-            answer = self.source.captured(name)
-        except SourceError as error:
-            self.missing.append(error.missing(what))
+    def captured(
+        self, what: str, name: str, parse: Callable[[Any], T], *, optional: bool = False
+    ) -> tuple[T, int | None] | None:
+        """A source that is no file, through its parser, with the time of its read. Asked once for all collectors.
+
+        ``optional``: that it has no answer, for whatever reason, needs no note.
+        """
+        answer = self._captured.get(name) or self._ask(name)
+        if isinstance(answer, SourceError):
+            if not optional:
+                self.missing.append(answer.missing(what))
             return None
         value = self.understood(what, name, answer.value, parse)
         return None if value is None else (value, answer.read_at_ns)
+
+    def _ask(self, name: str) -> Captured | SourceError:
+        answer: Captured | SourceError
+        try:
+            answer = self.source.captured(name)
+        except SourceError as error:
+            answer = error
+        self._captured[name] = answer
+        return answer
 
     def names(self, what: str, path: str, *, optional: bool = False) -> tuple[str, ...] | None:
         """A directory's names; None and a note when it cannot be listed."""

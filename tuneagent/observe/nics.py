@@ -43,6 +43,8 @@ class Around:
     cpus: CpuTopology | None
     irqs: tuple[IrqLine, ...]
     virtio: tuple[VirtioDevice, ...]
+    taps: frozenset[str] = frozenset()
+    """Interfaces that are virtual machines' and not looked at here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ def observe(gaps: Gaps, around: Around) -> tuple[Nic, ...] | None:
     if names is None:
         return None
     asked = _ask(gaps)
-    return tuple(_nic(gaps, name, around, asked) for name in names if _valid(gaps, name))
+    return tuple(_nic(gaps, name, around, asked) for name in names if name not in around.taps and _valid(gaps, name))
 
 
 def _valid(gaps: Gaps, name: str) -> bool:
