@@ -19,16 +19,18 @@ def one(**changes: Any) -> list[dict[str, Any]]:
 
 def test_reads_a_tap_with_the_name_of_its_bridge() -> None:
     flags = TunFlags(tap=True, multi_queue=False, vnet_hdr=True)
-    assert taps(one()) == {"vnet0": TapLink(4, flags, None, "br0", 777, COUNTERS)}
+    told = taps(one())
+    assert told.kinds == {"vnet0": "tun", "br0": None}
+    assert told.taps == {"vnet0": TapLink(4, flags, None, "br0", 777, COUNTERS)}
 
 
 def test_reads_a_tunnel_and_the_queues_of_many() -> None:
-    found = taps(one(type=1, vnet_hdr=False, multi_queue=True, queues=3, master=None))["vnet0"]
+    found = taps(one(type=1, vnet_hdr=False, multi_queue=True, queues=3, master=None)).taps["vnet0"]
     assert (found.flags, found.queues, found.master) == (TunFlags(tap=False, multi_queue=True, vnet_hdr=False), 3, None)
 
 
 def test_a_counter_that_is_not_told_is_unknown() -> None:
-    assert taps(one(statistics={"tx_dropped": 16}))["vnet0"].counters["tx_packets"] is None
+    assert taps(one(statistics={"tx_dropped": 16})).taps["vnet0"].counters["tx_packets"] is None
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,15 @@ TAP_COUNTERS = ("rx_packets", "tx_packets", "rx_bytes", "tx_bytes", "rx_dropped"
 
 
 @dataclass(frozen=True, slots=True)
+class TapLinks:
+    """Which links are taps, as far as they tell."""
+
+    kinds: dict[str, str | None]
+    """By interface name."""
+    taps: dict[str, TapLink]
+
+
+@dataclass(frozen=True, slots=True)
 class TapLink:
     """What rtnetlink says of a tun or tap."""
 
@@ -54,8 +63,9 @@ def parse(value: Any) -> dict[str, Link]:
     return links
 
 
-def taps(value: Any) -> dict[str, TapLink]:
-    """Tuns and taps by interface name, where the kernel and the capture told of them. ParseError as in parse()."""
+def taps(value: Any) -> TapLinks:
+    """Tuns and taps, where the kernel and the capture told of them. ParseError as in parse()."""
+    kinds: dict[str, str | None] = {}
     names: dict[Any, str] = {}
     found: dict[str, tuple[int, dict[str, Any], str]] = {}
     for index, element in enumerate(array(value, "$")):
@@ -64,9 +74,11 @@ def taps(value: Any) -> dict[str, TapLink]:
         name = string(fields.get("name"), f"{where}.name")
         number = natural(fields.get("ifindex"), f"{where}.ifindex", U32_MAX)
         names[number] = name
+        kinds[name] = optional_string(fields, "kind", where)
         if fields.get("tap") is not None:
             found[name] = number, mapping(fields["tap"], f"{where}.tap"), f"{where}.tap"
-    return {name: _tap(number, fields, names, where) for name, (number, fields, where) in found.items()}
+    told = {name: _tap(number, fields, names, where) for name, (number, fields, where) in found.items()}
+    return TapLinks(kinds, told)
 
 
 def _tap(number: int, fields: dict[str, Any], names: dict[Any, str], where: str) -> TapLink:
