@@ -1,28 +1,20 @@
-"""Where samples come from: this machine, one or two captured trees, or snapshot files."""
+"""Captured trees and snapshot files as sources of samples."""
 
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
-from tuneagent import rates
 from tuneagent.app import exits
-from tuneagent.machine import own_cost
 from tuneagent.machine.captured_json import CapturedJsonError
-from tuneagent.machine.live import Live
 from tuneagent.machine.replay import Replay
 from tuneagent.machine.source import Source
 from tuneagent.machine.sysroot import Sysroot
-from tuneagent.model.snapshot import Snapshot
-from tuneagent.model.view import View
-from tuneagent.observe import snapshot as observe
 from tuneagent.report.safe import safe
 
 SNAPSHOT_SCHEMA = "tuneagent.snapshot/1"
@@ -32,7 +24,6 @@ MOST_VALUES = 4_000_000
 """JSON values of a snapshot file; each takes about 100 bytes of memory, so that small ones can be many."""
 LONGEST_LINE = 2000
 PARTS_OF_A_TREE = ("proc", "sys", "etc", "run", "captured")
-Wait = Callable[[float], None]
 
 
 class InputError(click.ClickException):
@@ -48,72 +39,6 @@ class InputError(click.ClickException):
     def _show(self) -> None:
         for line in self.message.split("\n"):
             click.echo(safe(f"tuneagent: {line}", LONGEST_LINE), err=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Sampled:
-    """A view, where it came from, and what the sampling cost this process and the commands that it ran."""
-
-    view: View
-    origin: str
-    sampling_cpu_s: float | None
-    waited_s: float
-
-
-def sample(
-    trees: Sequence[Path],
-    files: Sequence[Path],
-    interval_s: float,
-    wait: Wait,
-    *,
-    stated: bool,
-    once: bool = False,
-    meanwhile: Callable[[], object] = lambda: None,
-) -> Sampled:
-    """The view over what the options name; the live machine when they name nothing.
-
-    ``interval_s`` is how long to look at the live machine, and the time between two trees that carry no clock.
-    ``meanwhile`` is done while the live machine is left alone between its two samples: loading what comes next costs
-    no time beyond the interval then, and its CPU time disturbs neither sample. ``stated`` tells whether the user gave
-    the interval: then a clock in the samples that tells of three times as much means that the machine stood still.
-    """
-    if trees and files:
-        raise click.UsageError("--sysroot and --snapshot exclude each other")
-    if files:
-        return _recorded(files_as_sources(files), f"snapshot {' '.join(map(str, files))}", interval_s, stated=stated)
-    if trees:
-        return _recorded(trees_as_sources(trees), f"tree {' '.join(map(str, trees))}", interval_s, stated=stated)
-    return _live(interval_s, wait, meanwhile, once=once)
-
-
-def _live(interval_s: float, wait: Wait, meanwhile: Callable[[], object], *, once: bool) -> Sampled:
-    source = Live()
-    started = own_cost.cpu_seconds()
-    before = observe(source)
-    first_cost = own_cost.cpu_seconds() - started
-    if once:
-        return Sampled(rates.alone(before), "this machine", first_cost, 0.0)
-    waiting = time.monotonic()
-    meanwhile()
-    wait(max(0.0, interval_s - (time.monotonic() - waiting)))
-    waited = time.monotonic() - waiting
-    started = own_cost.cpu_seconds()
-    after = observe(source, before)
-    cost = first_cost + own_cost.cpu_seconds() - started
-    return Sampled(rates.view(before, after, expected_s=interval_s), "this machine", cost, waited)
-
-
-def _recorded(sources: Sequence[Source], origin: str, interval_s: float, *, stated: bool) -> Sampled:
-    if len(sources) > 2:  # noqa: PLR2004 - before and after
-        raise InputError(f"{origin}: {len(sources)} samples; one moment or two can be looked at")
-    snapshots: list[Snapshot] = []
-    for source in sources:
-        snapshots.append(observe(source, snapshots[-1] if snapshots else None))
-    if len(snapshots) == 1:
-        return Sampled(rates.alone(snapshots[0]), origin, None, 0.0)
-    view = rates.view(snapshots[0], snapshots[1], interval_s, interval_s if stated else None)
-    timed = all(one.clock is not None for one in snapshots)
-    return Sampled(replace(view, interval_assumed=not (timed or stated)), origin, None, 0.0)
 
 
 def trees_as_sources(trees: Sequence[Path]) -> list[Source]:

@@ -81,3 +81,46 @@ def colour(function: F) -> F:
     return click.option("--color", type=choice, default="auto", help="auto: on a terminal, unless NO_COLOR is set.")(
         function
     )
+
+
+def connect(function: F) -> F:
+    """--connect URI, as often as wanted."""
+    return click.option(
+        "--connect",
+        multiple=True,
+        metavar="URI",
+        help="Ask libvirt there for virtual machines, as with virsh; may be given again.",
+    )(function)
+
+
+def domains(function: F) -> F:
+    """The options that are about virtual machines and the inside of them."""
+    for option in reversed(_DOMAINS):
+        function = option(function)
+    return function
+
+
+_DOMAINS = (
+    click.option(
+        "--domain",
+        "domains",
+        multiple=True,
+        metavar="NAME",
+        help="On a hypervisor: this virtual machine (name or UUID) in full, with its guest; may be given again.",
+    ),
+    click.option("--no-guest-agent", "guest_agent", flag_value=False, default=True, help="Ask no guest of a --domain."),
+    click.option(
+        "--guest-snapshot",
+        "guest_files",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="What `tuneagent snapshot` wrote in the guest of --domain, in place of its guest agent.",
+    ),
+    connect,
+    click.option(
+        "--allow-monitor",
+        is_flag=True,
+        help='Ask QEMU\'s monitor for negotiated features; libvirt marks the domains tainted "custom-monitor".',
+    ),
+)

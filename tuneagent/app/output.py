@@ -22,15 +22,18 @@ def emit(document: Document, color: str) -> None:
     if _coloured(color):
         from tuneagent.report import terminal
 
-        width = max(NARROWEST, min(WIDEST, shutil.get_terminal_size((plain.WIDTH, 24)).columns))
-        click.echo(terminal.write(document, width), nl=False, color=True)
+        click.echo(terminal.write(document, _width()), nl=False, color=True)
     else:
-        click.echo(plain.write(document), nl=False)
+        click.echo(plain.write(document, _width() if sys.stdout.isatty() else plain.WIDTH), nl=False)
 
 
 def emit_json(value: Any) -> None:
     """One JSON value, indented, in UTF-8 with every character beyond ASCII escaped: safe in any log."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=True, allow_nan=False))
+
+
+def _width() -> int:
+    return max(NARROWEST, min(WIDEST, shutil.get_terminal_size((plain.WIDTH, 24)).columns))
 
 
 def _coloured(color: str) -> bool:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @click.command()
 @options.interval(None, "Take two samples this far apart, so that rates can be worked out later.")
 @options.sysroot
+@options.connect
 @click.option("-o", "--output", "file", type=click.Path(path_type=Path), metavar="FILE", help="Write here, mode 0600.")
 @click.option("--tree", type=click.Path(path_type=Path), metavar="DIR", help="Write proc/, sys/, etc/ and captured/.")
 @click.option("--force", is_flag=True, help="Write over FILE if it is there.")
@@ -27,6 +28,7 @@ def command(
     *,
     interval_s: float | None,
     trees: tuple[Path, ...],
+    connect: tuple[str, ...],
     file: Path | None,
     tree: Path | None,
     force: bool,
@@ -34,18 +36,21 @@ def command(
 ) -> int:
     """Write what this machine shows, raw: file texts, links, netlink answers, and why a part is missing.
 
-    The file holds no packet, no address other than the interfaces' own MAC addresses, and no process but irqbalance.
+    The file holds no packet, no address other than the interfaces' own MAC addresses, and no process but irqbalance;
+    on a hypervisor also the virtual machines' definitions, and QEMU's and vhost's processes.
     `tuneagent advise --snapshot FILE` reads it back. With --tree and --interval, DIR gets t0/ and t1/.
     """
     if tree is not None and file is not None:
         raise click.UsageError("--tree and --output exclude each other")
     if trees and interval_s is not None:
         raise click.UsageError("--interval is for this machine; give --sysroot twice for two captured moments")
+    if trees and connect:
+        raise click.UsageError("--connect is for this machine, not for a captured one")
     if file is not None and not force and os.path.lexists(file):
         raise click.UsageError(f"{file} is there already; --force writes over a regular file")
     from tuneagent.app.inputs import SNAPSHOT_SCHEMA
 
-    recordings, observed = _take(trees, interval_s)
+    recordings, observed = _take(trees, connect, interval_s)
     if tree is not None:
         _write_trees(recordings, tree)
         return _said(recordings, tree)
@@ -67,7 +72,9 @@ def _said(recordings: list[Recording], place: Path | None) -> int:
     return exits.DONE
 
 
-def _take(trees: tuple[Path, ...], interval_s: float | None) -> tuple[list[Recording], list[Any]]:
+def _take(
+    trees: tuple[Path, ...], connect: tuple[str, ...], interval_s: float | None
+) -> tuple[list[Recording], list[Any]]:
     from tuneagent.app import output
     from tuneagent.app.inputs import trees_as_sources
     from tuneagent.machine.live import Live
@@ -75,11 +82,11 @@ def _take(trees: tuple[Path, ...], interval_s: float | None) -> tuple[list[Recor
     from tuneagent.observe import snapshot
     from tuneagent.report.jsonable import jsonable
 
-    recordings = [Recording(source) for source in trees_as_sources(trees) or [Live()]]
+    recordings = [Recording(source) for source in trees_as_sources(trees) or [Live(connect=connect)]]
     observed = [jsonable(snapshot(recording)) for recording in recordings]
     if interval_s is not None:
         output.wait_quietly_or_visibly(interval_s)
-        recordings.append(Recording(Live()))
+        recordings.append(Recording(Live(connect=connect)))
         observed.append(jsonable(snapshot(recordings[-1])))
     return recordings, observed
 

@@ -71,18 +71,25 @@ def _to_paste(line: str) -> str:
 
 def _changes(advice: Advice) -> Iterator[Block]:
     rows = tuple(
-        (safe(change.where), safe(UNKNOWN if change.old is None else change.old), safe(change.new), safe(change.why))
+        (safe(change.where), _old(change), safe(change.new), safe(change.why))
         for change in advice.changes
+        if not change.diff
     )
-    yield Table(("what", "old", "new", "why"), rows, indent=6)
+    if rows:
+        yield Table(("what", "old", "new", "why"), rows, indent=6)
     for change in advice.changes:
         yield from _difference(change)
 
 
+def _old(change: Change) -> str:
+    return safe(UNKNOWN if change.old is None else change.old)
+
+
 def _difference(change: Change) -> Iterator[Block]:
-    """What changes in an element, line by line: each is a whole element and may be pasted."""
+    """What changes in an element, line by line; where it lies is too long for a table."""
     if change.diff:
-        yield Paragraph(f"{safe(change.where)}:", 6)
+        yield Paragraph(f"{safe(change.where)}: {_old(change)} → {safe(change.new)}", 6)
+        yield Paragraph(safe(change.why), 6)
         yield Lines(tuple(safe(line, LONGEST_LINE) for line in change.diff), indent=8)
 
 

@@ -59,9 +59,9 @@ def _exits(domain: DomainView) -> Iterator[Block]:
         parts.append("the sum of the kinds that this kernel counts")
     yield Paragraph(", ".join(parts), 2, label="Exits:")
     kinds = sorted(_kinds(domain.kvm).items(), key=lambda entry: (-entry[1], entry[0]))
-    words = [f"{safe(name)} {number(rate)}" for name, rate in kinds[:MOST_KINDS] if rate]
+    words = [f"{safe(name)} {number(rate)}/s" for name, rate in kinds[:MOST_KINDS] if rate]
     if words:
-        yield Paragraph(f"{', '.join(words)}{' …' if len(kinds) > MOST_KINDS else ''}", 2, label="A second:")
+        yield Paragraph(f"{', '.join(words)}{' …' if len(kinds) > MOST_KINDS else ''}", 2, label="By kind:")
     if domain.kvm.vcpus:
         yield Paragraph(_by_vcpu(domain.kvm), 2, label="By vCPU:")
 

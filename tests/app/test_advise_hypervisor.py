@@ -1,0 +1,222 @@
+"""advise, doctor and snapshot on a captured hypervisor and beside a captured guest."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.app.command import run
+from tests.app.conftest import BUSY
+from tests.host_trees import Host, Machine, Work
+from tests.trees import UUID, Guest
+
+BAD = Machine(
+    "web1", 1, Work(180_000, 96_000, 40_000, 60_000, 31_000), vcpus=4, queues=None, driver="qemu", event_idx="off",
+    pinned=False, agent=False,
+)  # fmt: skip
+GOOD = Machine("db1", 2, Work(90_000, 52_000, 6_000, 40_000, 80_000), vcpus=4, queues=4, inside=True)
+
+
+def written(root: Path, host: Host) -> list[str]:
+    pair = host.write(root / "t0"), host.after().write(root / "t1")
+    return [word for tree in pair for word in ("--sysroot", str(tree))]
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The options that name two moments of a hypervisor."""
+    return written(tmp_path_factory.mktemp("host"), Host((BAD, GOOD)))
+
+
+@pytest.fixture(scope="module")
+def inside(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the guest of db1 wrote of itself over the same two seconds; its pair 1 is split."""
+    root = tmp_path_factory.mktemp("inside")
+    guest = Guest(effective={"output.1": "3"})
+    trees = guest.write(root / "t0"), guest.after(BUSY).write(root / "t1")
+    assert run("snapshot", "--sysroot", trees[0], "--sysroot", trees[1], "-o", root / "guest.json").code == 0
+    return root / "guest.json"
+
+
+def report(*arguments: str | Path) -> dict[str, Any]:
+    done = run("advise", "--json", *arguments)
+    assert (done.code, done.err) == (0, "")
+    value: dict[str, Any] = json.loads(done.out)
+    return value
+
+
+def test_a_hypervisor_is_judged_without_a_virtio_interface(host: list[str]) -> None:
+    value = report(*host)
+
+    assert (value["state"], value["nics"]) == ("findings", [])
+    assert [one["name"] for one in value["hypervisor"]["domains"]] == ["web1", "db1"]
+    assert value["hypervisor"]["kvm_source"] == "kvm-stats-fd"
+    assert {one["subject"] for one in value["findings"]} <= {"domain web1", "domain web1 vnet1", "machine"}
+
+
+def test_domain_leaves_the_others_out(host: list[str]) -> None:
+    value = report(*host, "--domain", "db1")
+
+    subjects = {one["subject"] for key in ("findings", "clear", "unjudged") for one in value[key]}
+    assert any(one.startswith("domain db1") for one in subjects)
+    assert not any(one.startswith("domain web1") for one in subjects)
+    assert not [one for one in value["advice"] if "web1" in one["subject"]]
+    assert "domain web1" not in run("advise", *host, "--domain", "db1").out
+
+
+def test_a_domain_may_be_named_by_its_uuid_in_any_case_and_twice(host: list[str]) -> None:
+    done = run("advise", *host, "--domain", UUID.upper(), "--domain", "db1", "--domain", "web1")
+
+    assert done.code == 0
+    assert [line for line in done.out.splitlines() if line.startswith("domain ") and "-" in line] == [
+        f"domain web1 ({BAD.uuid})",
+        f"domain db1 ({UUID})",
+    ]
+
+
+def test_an_unknown_domain_is_refused_with_those_that_there_are(host: list[str], tmp_path: Path) -> None:
+    done = run("advise", *host, "--domain", "db7")
+    (tmp_path / "proc").mkdir()
+
+    assert done.refused
+    assert "no domain 'db7'; there are: db1, web1" in done.err
+    guest = run("advise", "--sysroot", tmp_path, "--domain", "db7")
+    assert guest.refused
+    assert "this is no hypervisor" in guest.err
+
+
+def test_of_many_domains_the_first_twenty_are_named(tmp_path: Path) -> None:
+    machines = tuple(replace(GOOD, name=f"m{number:02}", number=number, inside=False) for number in range(1, 25))
+    done = run("advise", *written(tmp_path, Host(machines)), "--domain", "\x1b[2J")
+
+    assert done.refused
+    assert "m20, … 24 in all" in done.err
+    assert "m21" not in done.err
+    assert "\x1b" not in done.err
+
+
+# The guest
+
+
+def test_a_guest_s_own_snapshot_stands_beside_its_domain(host: list[str], inside: Path) -> None:
+    value = report(*host, "--domain", "db1", "--guest-snapshot", inside)
+
+    (guest,) = value["guests"]
+    (db1,) = [one for one in value["hypervisor"]["domains"] if one["name"] == "db1"]
+    assert (guest["name"], guest["origin"]) == ("db1", f"snapshot {inside}")
+    assert db1["guest"]["joined_by"] == "product UUID"
+    assert db1["guest"]["nics"] == [{"name": "eth0", "interface": 0}]
+    assert db1["guest"]["rates"]["exits_per_packet"] == pytest.approx(90_000 / 120_000, rel=0.01)
+    found = {one["rule"] for one in guest["report"]["findings"]}
+    assert "queue-pair-split" in found
+    assert "queue-pair-split" not in {one["rule"] for one in value["findings"]}
+    assert {one["role"] for one in guest["report"]["advice"]} == {"guest"}
+
+
+def test_the_text_marks_what_the_guest_says(host: list[str], inside: Path) -> None:
+    shown = run("advise", *host, "--domain", "db1", "--guest-snapshot", inside).out
+
+    assert f"The guest of db1, by its own word: snapshot {inside}, joined by product UUID" in shown
+    assert "  eth0 in the guest is vnet2 of the host" in shown
+
+
+def test_a_snapshot_of_one_moment_gives_the_guest_s_configuration_and_reasons_for_the_rest(
+    host: list[str], tmp_path: Path
+) -> None:
+    tree = Guest().write(tmp_path / "guest")
+    assert run("snapshot", "--sysroot", tree, "-o", tmp_path / "one.json").code == 0
+
+    value = report(*host, "--domain", "db1", "--guest-snapshot", tmp_path / "one.json")
+
+    (db1,) = [one for one in value["hypervisor"]["domains"] if one["name"] == "db1"]
+    rates = db1["guest"]["rates"]
+    assert rates is None or all(rates[name] is None for name in rates["reasons"])
+    assert value["guests"][0]["report"]["interval_s"] is None
+
+
+def test_another_machine_s_snapshot_is_not_joined(host: list[str], inside: Path) -> None:
+    value = report(*host, "--domain", "web1", "--guest-snapshot", inside)
+
+    (web1,) = [one for one in value["hypervisor"]["domains"] if one["name"] == "web1"]
+    assert web1["guest"]["joined_by"] is None
+    assert web1["guest"]["reason"]
+    assert web1["guest"]["rates"] is None
+
+
+def test_the_agent_of_a_captured_domain_is_never_asked(host: list[str]) -> None:
+    value = report(*host, "--domain", "db1")
+
+    assert value["guests"] == []
+    assert all(one["guest"] is None for one in value["hypervisor"]["domains"])
+
+
+# Exit codes
+
+
+def test_what_the_guest_says_counts_for_fail_on(host: list[str], inside: Path) -> None:
+    beside = [*host, "--domain", "db1"]
+
+    assert run("advise", *beside, "--fail-on", "info").code == 0
+    assert run("advise", *beside, "--guest-snapshot", inside, "--fail-on", "info").code == 6
+    assert run("advise", *host, "--fail-on", "warning").code == 6
+
+
+# Usage
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--connect", "qemu:///system"), "for this machine"),
+        (("--allow-monitor",), "for this machine"),
+        (("--guest-snapshot", "x.json"), "needs --domain"),
+        (("--domain", "a", "--domain", "b", "--guest-snapshot", "x.json"), "one --guest-snapshot for each --domain"),
+        (("--domain", "a", *("--guest-snapshot", "x") * 3), "two for a single one"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(host: list[str], options: tuple[str, ...], says: str) -> None:
+    done = run("advise", *host, *options)
+
+    assert done.refused
+    assert says in done.err
+
+
+def test_a_guest_snapshot_that_is_none_is_refused(host: list[str], tmp_path: Path) -> None:
+    (tmp_path / "odd.json").write_text("[]")
+
+    done = run("advise", *host, "--domain", "db1", "--guest-snapshot", tmp_path / "odd.json")
+
+    assert done.refused
+    assert "not a snapshot" in done.err
+
+
+def test_a_snapshot_of_a_hypervisor_gives_the_report_of_its_trees(host: list[str], tmp_path: Path) -> None:
+    assert run("snapshot", *host, "-o", tmp_path / "host.json").code == 0
+
+    told = [report(*host), report("--snapshot", tmp_path / "host.json")]
+
+    for one in told:
+        del one["origin"], one["cost"]
+    assert told[0] == told[1]
+    assert run("snapshot", *host, "--connect", "qemu:///system").refused
+
+
+def test_the_doctor_tells_what_it_sees_beside_virtual_machines(host: list[str]) -> None:
+    value = json.loads(run("doctor", *host[:2], "--json").out)
+
+    states = {one["name"]: one["state"] for one in value["capabilities"]}
+    assert (states["virtual machines"], states["VM exits"], states["taps"]) == ("yes", "yes", "yes")
+
+
+def test_a_domain_s_name_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    odd = replace(BAD, name="w\u202eeb")
+
+    done = run("advise", *written(tmp_path, Host((odd,))))
+
+    assert done.code == 0
+    assert "\u202e" not in done.out
+    assert "4100" in done.out
