@@ -10,7 +10,8 @@ from importlib import resources
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests import make
+from tests import make, make_hypervisor
+from tests.diagnose.any_hypervisor import hosts
 from tests.diagnose.any_view import views
 from tests.diagnose.views import balanced, single
 from tuneagent import diagnose
@@ -134,6 +135,21 @@ def test_findings_of_two_rules_come_in_order_of_the_registry() -> None:
     assert found == ["softirq-saturation", "irqbalance-fights-pins"]
 
 
+def test_a_hypervisor_that_is_well_is_clear_throughout() -> None:
+    rate = make_hypervisor.kvm_rate(per_sec={"exits": 9_000.0, "halt_poll_fail_ns": 7e6}, vcpus={})
+    said = diagnose.diagnose(make_hypervisor.host_view(make_hypervisor.domain_view(kvm=rate)))
+    about = {one.rule for one in said if one.subject.startswith("domain web1")}
+    assert {type(one) for one in said} == {Clear}
+    assert len(about) == 12
+
+
+def test_what_is_no_hypervisor_has_nothing_said_of_virtual_machines() -> None:
+    of_hosts = {one.rule for one in diagnose.diagnose(make_hypervisor.host_view())}
+    alone = {one.rule for one in diagnose.diagnose(replace(make_hypervisor.host_view(), hypervisor=None))}
+    assert len(of_hosts - alone) == 14
+    assert not [one for one in alone if one.startswith(("domain-", "exits-", "vhost-", "halt-"))]
+
+
 def in_order(said: Judgement) -> bool:
     return not isinstance(said, Finding) or all(
         list(numbers) == sorted(set(numbers)) for numbers in (said.queues, said.cpus)
@@ -141,7 +157,7 @@ def in_order(said: Judgement) -> bool:
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(views())
+@given(views() | hosts())
 def test_no_view_makes_a_rule_raise(view: View) -> None:
     for said in diagnose.diagnose(view):
         assert said.rule in NAMES

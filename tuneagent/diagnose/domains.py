@@ -59,25 +59,20 @@ def folded(rule: str, said: Sequence[Judgement]) -> tuple[Judgement, ...]:
 
 def _clear(rule: str, clear: Sequence[Clear]) -> Clear:
     """The largest of each number: in all these rules the larger is the nearer to a fault."""
-    largest: dict[str, Evidence] = {}
+    largest: dict[str, tuple[float, Evidence]] = {}
     for one in clear:
         for item in one.evidence:
-            if isinstance(item.value, int | float) and _above(item, largest.get(item.metric)):
-                largest[item.metric] = item
+            value = item.value
+            if isinstance(value, int | float) and (item.metric not in largest or value > largest[item.metric][0]):
+                largest[item.metric] = value, item
     return Clear(
         rule,
         DOMAINS,
         (
             Evidence("judged_well", len(clear), "", "this rule, on each"),
-            *(Evidence(f"largest_{name}", item.value, item.unit, item.source) for name, item in largest.items()),
+            *(Evidence(f"largest_{name}", item.value, item.unit, item.source) for name, (_, item) in largest.items()),
         ),
     )
-
-
-def _above(item: Evidence, other: Evidence | None) -> bool:
-    if other is None:
-        return True
-    return isinstance(item.value, int | float) and isinstance(other.value, int | float) and item.value > other.value
 
 
 def _unjudged(rule: str, reason: str, group: Sequence[Unjudged]) -> Unjudged:

@@ -66,11 +66,11 @@ def _meaning(name: str) -> str:
     return f"{clean(name)} ({MEANING[name]})" if name in MEANING else clean(name)
 
 
-def evidence(rate: KvmRate) -> tuple[Evidence, ...]:
+def evidence(rate: KvmRate, shown: int = SHOWN) -> tuple[Evidence, ...]:
     """The biggest kinds, and the whole."""
     source = sources.kvm(rate.source)
     total = "exit_family_sum_per_sec" if rate.exits_are_a_sum else "exits_per_sec"
     return (
         Evidence(total, rate.exits_per_sec, "1/s", source),
-        *(Evidence(f"{clean(name)}_per_sec", value, "1/s", source) for name, value in kinds(rate.per_sec)[:SHOWN]),
+        *(Evidence(f"{clean(name)}_per_sec", value, "1/s", source) for name, value in kinds(rate.per_sec)[:shown]),
     )

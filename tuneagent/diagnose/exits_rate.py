@@ -33,7 +33,7 @@ def _domain(_: View, domain: DomainView) -> Iterable[Judgement]:
         yield _finding(domain, rate, high, count)
         return
     head = () if high is None else (_head(rate, high[1]),)
-    yield Clear(NAME, domain.subject, (*head, *exit_kinds.evidence(rate)))
+    yield Clear(NAME, domain.subject, (*head, *exit_kinds.evidence(rate, 2)))
 
 
 def _busiest(rate: KvmRate, count: int | None) -> tuple[int | None, float]:

@@ -9,7 +9,7 @@ from tuneagent.diagnose.domains import each, name_of
 from tuneagent.diagnose.subjects import measured
 from tuneagent.diagnose.thresholds import WORKER_AT_WORK_PERCENT
 from tuneagent.diagnose.wording import counted, named
-from tuneagent.diagnose.worker_places import busy_vcpus, is_away, memory_cpus, nic_cpus, shared_cpu
+from tuneagent.diagnose.worker_places import Held, busy_vcpus, is_away, memory_cpus, nic_cpus, shared_cpu
 from tuneagent.model.domain_view import DomainView, ThreadRate
 from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
 from tuneagent.model.hypervisor import ThreadRole
@@ -25,7 +25,7 @@ def judge(view: View) -> tuple[Judgement, ...]:
     return each(view, NAME, lambda view, domain: _domain(view, domain, held), rates=False)
 
 
-def _domain(view: View, domain: DomainView, held: dict[int, str]) -> Iterable[Judgement]:
+def _domain(view: View, domain: DomainView, held: Held) -> Iterable[Judgement]:
     workers = domain.of_role(ThreadRole.VHOST)
     if not workers:
         return
@@ -47,19 +47,19 @@ def _domain(view: View, domain: DomainView, held: dict[int, str]) -> Iterable[Ju
         yield Unjudged(NAME, domain.subject, reason)
 
 
-def _shares(domain: DomainView, shared: list[tuple[ThreadRate, int]], held: dict[int, str]) -> Finding:
+def _shares(domain: DomainView, shared: list[tuple[ThreadRate, int]], held: Held) -> Finding:
     cpus = sorted({cpu for _, cpu in shared})
     workers = [one for one, _ in shared]
     first = cpus[0]
-    only = all(one.thread.affinity is not None and set(one.thread.affinity) <= set(held) for one in workers)
+    only = all(one.thread.affinity is not None and one.thread.affinity <= held.cpus for one in workers)
     how = "may run only on CPUs of busy vCPUs" if only else "stayed on the CPU of a busy vCPU"
     return Finding(
         NAME,
         domain.subject,
         Severity.WARNING,
         f"{counted(len(workers), 'vhost worker')} of {name_of(domain)} and a busy vCPU share {named(cpus, 'CPU')}",
-        f"{named([one.thread.tid for one in workers], 'Thread')} {how}: CPU {first} is that of {held[first]}. One "
-        f"waits while the other runs. {UNKNOWN_QUEUE} {reach(workers)}",
+        f"{named([one.thread.tid for one in workers], 'Thread')} {how}: CPU {first} is that of "
+        f"{held.holder(first)}. One waits while the other runs. {UNKNOWN_QUEUE} {reach(workers)}",
         _evidence(workers),
         cpus=tuple(cpus),
     )

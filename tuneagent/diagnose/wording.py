@@ -31,6 +31,8 @@ def listed(names: Iterable[str]) -> str:
 
 def clean(text: str, length: int = NAME_LENGTH) -> str:
     """The text without control characters, cut to a length."""
+    if len(text) <= length and text.isprintable():
+        return text
     printable = "".join(char if char.isprintable() else "?" for char in text[:length])
     return printable if len(text) <= length else f"{printable}…"
 

@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from tuneagent.diagnose.domains import name_of, running
 from tuneagent.diagnose.thresholds import BUSY_THREAD_PERCENT
-from tuneagent.model.cpuset import CpuSet
+from tuneagent.model.cpuset import MAX_CPUS, CpuSet
 from tuneagent.model.domain_view import DomainView, ThreadRate
 from tuneagent.model.hypervisor import ThreadRole
 from tuneagent.model.view import View
 
 
-def busy_vcpus(view: View) -> dict[int, str]:
-    """Host CPUs that a busy vCPU holds, by name: it is pinned there alone, or was there at both samples."""
-    held: dict[int, str] = {}
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Host CPUs that busy vCPUs hold."""
+
+    cpus: CpuSet
+    holders: dict[int, tuple[DomainView, ThreadRate]]
+    """CPU → the virtual machine and the vCPU that holds it."""
+
+    def holder(self, cpu: int) -> str:
+        """The busy vCPU of a CPU in a sentence."""
+        domain, vcpu = self.holders[cpu]
+        return f"vCPU {vcpu.thread.index} of {name_of(domain)}"
+
+
+def busy_vcpus(view: View) -> Held:
+    """Host CPUs that a busy vCPU holds, with whose it is: it is pinned there alone, or was there at both samples."""
+    held: dict[int, tuple[DomainView, ThreadRate]] = {}
     for domain in running(view):
         for one in domain.threads:
             if one.thread.role is ThreadRole.VCPU and (one.cpu_percent or 0.0) >= BUSY_THREAD_PERCENT:
                 for cpu in _held(one):
-                    held.setdefault(cpu, f"vCPU {one.thread.index} of {name_of(domain)}")
-    return held
+                    held.setdefault(cpu, (domain, one))
+    return Held(CpuSet.of(cpu for cpu in held if cpu < MAX_CPUS), held)
 
 
 def _held(vcpu: ThreadRate) -> Iterable[int]:
@@ -30,15 +45,15 @@ def _held(vcpu: ThreadRate) -> Iterable[int]:
     return () if vcpu.moved or vcpu.thread.cpu is None else (vcpu.thread.cpu,)
 
 
-def shared_cpu(worker: ThreadRate, held: dict[int, str]) -> int | None:
+def shared_cpu(worker: ThreadRate, held: Held) -> int | None:
     """A CPU of a busy vCPU that the worker cannot get away from, or stayed on; None where it has one for itself."""
     affinity = worker.thread.affinity
-    if affinity is not None and affinity and all(cpu in held for cpu in affinity):
+    if affinity is not None and affinity and affinity <= held.cpus:
         cpu = worker.thread.cpu
         return cpu if cpu is not None and cpu in affinity else next(iter(affinity))
     if worker.moved or worker.thread.cpu is None:
         return None
-    return worker.thread.cpu if worker.thread.cpu in held else None
+    return worker.thread.cpu if worker.thread.cpu in held.cpus else None
 
 
 def memory_cpus(view: View, domain: DomainView) -> CpuSet | None:
