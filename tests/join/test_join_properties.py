@@ -114,6 +114,14 @@ SEEN = st.builds(
 )
 
 
+@st.composite
+def numbers_only(draw: st.DrawFn) -> GuestSeen:
+    """The guest of the domain in every respect, whatever its numbers are."""
+    after = guests.snapshot(queues=2, interrupts=draw(TABLES))
+    view = replace(guests.view(after=after, queues=2), nics={"eth0": draw(nic_rates())}, interval_s=2.0)
+    return GuestSeen("guest agent (guest-exec)", replace(view, before=replace(after, interrupts=draw(TABLES))))
+
+
 @given(domain_views(), SEEN, INTERVAL)
 def test_every_figure_is_possible_or_has_its_reason(
     domain: DomainView, seen: GuestSeen, interval_s: float | None
@@ -121,8 +129,18 @@ def test_every_figure_is_possible_or_has_its_reason(
     reason = None if interval_s is not None else "one sample only"
     host = make.host_view(domain, interval_s=interval_s, rates_reason=reason)
 
-    view = join(host, {domain.key: seen})
+    hold(join(host, {domain.key: seen}), domain)
 
+
+@given(numbers_only())
+def test_no_number_of_a_guest_makes_an_impossible_figure(seen: GuestSeen) -> None:
+    domain = make.domain_view()
+
+    hold(join(make.host_view(domain), {domain.key: seen}), domain)
+
+
+def hold(view: View, domain: DomainView) -> None:
+    """A joined view of this one virtual machine, whose guest may have said anything."""
     assert view.hypervisor is not None
     (found,) = view.hypervisor.domains
     guest = found.guest

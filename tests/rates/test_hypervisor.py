@@ -253,6 +253,18 @@ def test_counters_of_a_process_that_is_no_known_qemu_are_a_machine_too() -> None
     assert found == {"pid 4242": 80_000.0, "pid 5151": 10_000.0}
 
 
+def test_what_a_kernel_counts_of_all_together_is_nobodys() -> None:
+    before, after = (with_kvm(replace(totals(count), pid=None, uuid=None)) for count in (10, 50))
+
+    view = machines(before, after)
+
+    every, web1 = view.domains
+    assert every.kvm is not None
+    assert (every.subject, every.kvm.exits_per_sec) == ("domain all virtual machines", 20.0)
+    assert web1.kvm_reason == "debugfs tells of all virtual machines together only"
+    assert machines(with_kvm(), after).new == ()
+
+
 def test_a_domain_that_does_not_run_has_its_definition_only() -> None:
     stopped = make.domain(running=False, state="shut off")
     hypervisor = make.hypervisor(domains=(stopped,), processes=(), kvm=(), threads=(), taps=())
@@ -476,6 +488,14 @@ def test_a_macvtap_receives_what_the_guest_receives() -> None:
     domain = only(make.hypervisor(domains=domains), make.hypervisor(domains=domains, taps=(make.tap(**GREW),)))
 
     assert tap_figures(domain) == (12.0, 5.0, 450.0, 350.0, 3.0, 6.0)
+
+
+def test_a_macvtap_of_nobody_is_known_by_its_name() -> None:
+    old = make.tap(name="macvtap3", multi_queue=None)
+
+    view = machines(make.hypervisor(taps=(old,)), make.hypervisor(taps=(replace(old, **GREW),)))
+
+    assert [one.to_guest_packets_per_sec for one in view.stray_taps] == [12.0]
 
 
 def test_a_tap_is_divided_by_its_own_interval() -> None:

@@ -12,7 +12,7 @@ from tuneagent.model.missing import Missing
 from tuneagent.model.snapshot import Snapshot
 from tuneagent.rates import kvm, taps, threads
 from tuneagent.rates.comparison import Comparison
-from tuneagent.rates.machines import Machine, machines
+from tuneagent.rates.machines import TOGETHER, Machine, machines
 
 CAME = "it came within the interval"
 ANEW = "it was started anew between the samples"
@@ -67,7 +67,7 @@ class _Pairs:
         if same is not None and (same.uuid == machine.uuid or None in (same.uuid, machine.uuid)):
             return same
         if machine.uuid is None:
-            return None
+            return self._by_key.get(machine.key) if machine.pid is None else None
         return self._by_key.get(machine.key) or self._by_uuid.get(machine.uuid)
 
 
@@ -102,6 +102,8 @@ def _unseen(machine: Machine, hypervisor: Hypervisor, missing: Sequence[Missing]
         return "it does not run"
     if machine.definition is not None and machine.definition.type == "qemu":
         return "it is emulated in software: KVM has no part in it"
+    if any(one.pid is None and one.uuid is None for one in hypervisor.kvm):
+        return f"{hypervisor.kvm_source} tells of {TOGETHER} together only"
     if hypervisor.kvm_source is not KvmSource.NONE:
         return f"{hypervisor.kvm_source} tells nothing of it"
     why = next((one for one in missing if one.what.removeprefix("hypervisor.").startswith("kvm")), None)

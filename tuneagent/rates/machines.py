@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from tuneagent.model.domain import Domain
 from tuneagent.model.hypervisor import Hypervisor, KvmCounters, QemuProcess
 
+TOGETHER = "all virtual machines"
+"""Key and name of what a kernel counts of all of them, where it could make none a directory of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Machine:
@@ -34,7 +37,7 @@ class Machine:
         return (
             (self.definition is not None and other.domains is not None)
             or (self.listed and other.processes is not None)
-            or (self.kvm is not None and other.kvm_source is here.kvm_source)
+            or (self.kvm is not None and self.key != TOGETHER and other.kvm_source is here.kvm_source)
         )
 
 
@@ -54,6 +57,8 @@ def machines(hypervisor: Hypervisor) -> tuple[Machine, ...]:
         for uuid, kvm in counters.by_uuid.items()
         if uuid not in known
     )
+    if counters.together is not None:
+        found.append(Machine(TOGETHER, TOGETHER, None, None, None, counters.together, listed=False))
     return tuple(sorted(found, key=lambda one: (one.name, one.key)))
 
 
@@ -63,11 +68,14 @@ class _Counters:
     def __init__(self, counters: Iterable[KvmCounters]) -> None:
         self.by_pid: dict[int, KvmCounters] = {}
         self.by_uuid: dict[str, KvmCounters] = {}
+        self.together: KvmCounters | None = None
         for one in counters:
             if one.pid is not None:
                 self.by_pid.setdefault(one.pid, one)
             elif one.uuid is not None:
                 self.by_uuid.setdefault(one.uuid, one)
+            else:
+                self.together = one
 
     def of(self, pid: int | None, uuid: str | None) -> KvmCounters | None:
         found = self.by_pid.get(pid) if pid is not None else None

@@ -39,7 +39,7 @@ def _rate(both: Comparison | None, old: Tap | None, tap: Tap, interface: DomainI
     if both is None or old is None:
         return TapRate(tap, interface, None, None, None, None, None, None)
     sent, received = _directions(both, old, tap)
-    to_guest, from_guest = (sent, received) if _mirrored(interface) else (received, sent)
+    to_guest, from_guest = (sent, received) if _mirrored(tap, interface) else (received, sent)
     return TapRate(
         tap,
         interface,
@@ -65,10 +65,12 @@ def _directions(both: Comparison, old: Tap, tap: Tap) -> tuple[_Counts, _Counts]
     return (rates[0], rates[1], rates[2]), (rates[3], rates[4], rates[5])
 
 
-def _mirrored(interface: DomainInterface | None) -> bool:
+def _mirrored(tap: Tap, interface: DomainInterface | None) -> bool:
     """Whether the device's directions are the guest's mirrored.
 
-    So they are with a tap. A macvtap (``type='direct'``) counts what it hands to the guest as received
-    (drivers/net/macvtap.c, macvlan_count_rx).
+    So they are with a tap. A macvtap (``type='direct'``) has no tun_flags and counts what it hands to the guest as
+    received (drivers/net/macvtap.c, macvlan_count_rx).
     """
-    return interface is None or interface.type != "direct"
+    if interface is not None:
+        return interface.type != "direct"
+    return tap.multi_queue is not None or not tap.name.startswith("macvtap")
