@@ -64,8 +64,8 @@ def test_packets_that_no_tap_sees_are_not_guessed() -> None:
     apart = make.domain_view(definition=make.domain(interfaces=(make.domain_interface(), other)))
     views: tuple[DomainView, ...] = (apart, make.domain_view(taps=()), make.domain_view(kvm=None, kvm_reason="locked"))
     assert [unjudged(judge, make.host_view(one)).reason for one in views] == [
-        "a part of its packets passes no tap and is not counted here",
-        "the packets through its taps are not known",
+        "a part of the packets passes no tap and is not counted here",
+        "the packets through the taps are not known",
         "locked",
     ]
 

@@ -31,7 +31,7 @@ def _interface(domain: DomainView, definition: Domain, interface: DomainInterfac
     subject = domain.subject_of(interface)
     most = max(definition.vcpus or 0, definition.vcpus_max or 0)
     if not most:
-        return Unjudged(NAME, subject, "how many vCPUs it has is not known")
+        return Unjudged(NAME, subject, "the number of vCPUs is not known")
     facts = evidence(queues, interface.target)
     if queues.configured <= most:
         return Clear(NAME, subject, facts)

@@ -33,7 +33,7 @@ def _interface(domain: DomainView, definition: Domain, interface: DomainInterfac
     if queues is None:
         return None
     if queues.vcpus is None:
-        return Unjudged(NAME, domain.subject_of(interface), "how many vCPUs it has is not known")
+        return Unjudged(NAME, domain.subject_of(interface), "the number of vCPUs is not known")
     facts = evidence(queues, interface.target)
     full = _full(domain, interface) if queues.configured < queues.vcpus else ()
     lone = queues.configured == 1 and queues.vcpus >= VCPUS_PER_LONE_QUEUE

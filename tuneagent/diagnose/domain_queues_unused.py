@@ -35,7 +35,7 @@ def _interface(domain: DomainView, definition: Domain, interface: DomainInterfac
     if queues.stored is not None:
         return _pending(domain, interface, queues)
     if queues.in_use is None:
-        reason = "how many of its queues are in use is not known: neither its tap, its guest nor QEMU tells"
+        reason = "how many queues are in use is not known: neither the tap, the guest nor QEMU tells"
         return Unjudged(NAME, domain.subject_of(interface), reason)
     return Clear(NAME, domain.subject_of(interface), evidence(queues, interface.target))
 

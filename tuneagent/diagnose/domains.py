@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from tuneagent.diagnose.subjects import MACHINE, measured, no_rates
-from tuneagent.diagnose.wording import clean, counted, listed
+from tuneagent.diagnose.wording import clean, listed
 from tuneagent.model.domain import Domain, DomainInterface
 from tuneagent.model.domain_view import DomainView, TapRate
 from tuneagent.model.finding import Clear, Evidence, Judgement, Unjudged
@@ -114,9 +114,3 @@ def vcpus(domain: DomainView) -> int | None:
 def packets(tap: TapRate | None) -> float | None:
     """Packets a second through a tap in both directions; None where unknown."""
     return tap.packets_per_sec if tap is not None else None
-
-
-def vcpu_count(domain: DomainView) -> str:
-    """``2 vCPUs``, or that it is not known."""
-    count = vcpus(domain)
-    return "an unknown number of vCPUs" if count is None else counted(count, "vCPU")

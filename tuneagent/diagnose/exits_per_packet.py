@@ -24,11 +24,11 @@ def judge(view: View) -> tuple[Judgement, ...]:
 def _domain(_: View, domain: DomainView) -> Iterable[Judgement]:
     rate, packets = domain.kvm, domain.packets_per_sec
     if rate is None or rate.exits_per_sec is None:
-        yield Unjudged(NAME, domain.subject, domain.kvm_reason or "its VM exits are not told")
+        yield Unjudged(NAME, domain.subject, domain.kvm_reason or "VM exits are not told")
     elif _elsewhere(domain):
-        yield Unjudged(NAME, domain.subject, "a part of its packets passes no tap and is not counted here")
+        yield Unjudged(NAME, domain.subject, "a part of the packets passes no tap and is not counted here")
     elif packets is None:
-        yield Unjudged(NAME, domain.subject, "the packets through its taps are not known")
+        yield Unjudged(NAME, domain.subject, "the packets through the taps are not known")
     elif packets < MIN_PACKETS_PER_SEC:
         yield quiet(NAME, domain.subject, _needs(f"{figure(packets)} packets/s through its taps"))
     else:

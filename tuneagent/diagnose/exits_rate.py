@@ -24,7 +24,7 @@ def judge(view: View) -> tuple[Judgement, ...]:
 def _domain(_: View, domain: DomainView) -> Iterable[Judgement]:
     rate = domain.kvm
     if rate is None or rate.exits_per_sec is None:
-        yield Unjudged(NAME, domain.subject, domain.kvm_reason or "its VM exits are not told")
+        yield Unjudged(NAME, domain.subject, domain.kvm_reason or "VM exits are not told")
         return
     count = vcpus(domain)
     # No vCPU can have more than all together: those of a quiet machine are not looked at.

@@ -32,9 +32,9 @@ def _domain(view: View, domain: DomainView) -> Iterable[Judgement]:
     rate, packets = domain.kvm, domain.packets_per_sec
     halts = exit_kinds.idle_per_sec(rate) if rate is not None else None
     if rate is None or halts is None:
-        yield Unjudged(NAME, domain.subject, domain.kvm_reason or "how often it halts is not told")
+        yield Unjudged(NAME, domain.subject, domain.kvm_reason or "halts are not told")
     elif packets is None:
-        yield Unjudged(NAME, domain.subject, "the packets through its taps are not known")
+        yield Unjudged(NAME, domain.subject, "the packets through the taps are not known")
     elif packets < MIN_PACKETS_PER_SEC:
         yield quiet(NAME, domain.subject, f"{figure(packets)} packets/s, needs {figure(MIN_PACKETS_PER_SEC)}")
     elif halts < HALTS_PER_SEC or halts / packets < HALTS_PER_PACKET:

@@ -41,7 +41,7 @@ def _subject(domain: DomainView, tap: TapRate) -> str:
 def _rated(subject: str, rate: TapRate) -> Judgement:
     to_guest, from_guest = rate.to_guest_drops_per_sec, rate.from_guest_drops_per_sec
     if to_guest is None and from_guest is None:
-        return Unjudged(NAME, subject, "its drops were not counted in both samples")
+        return Unjudged(NAME, subject, "drops were not counted in both samples")
     facts = _evidence(rate)
     if max(to_guest or 0.0, from_guest or 0.0) < DROPS_PER_SEC:
         return Clear(NAME, subject, facts)

@@ -40,7 +40,7 @@ def _domain(domain: DomainView, commitment: tuple[Evidence, ...]) -> Iterable[Ju
     timed = [one for one in domain.of_role(ThreadRole.VCPU) if one.wait_percent is not None]
     steal = _steal(domain)
     if not timed and steal is None:
-        reason = "its vCPU threads were not read in both samples"
+        reason = "the vCPU threads were not read in both samples"
         yield Unjudged(NAME, domain.subject, reason)
         return
     worst = max(timed, key=lambda one: one.wait_percent or 0.0, default=None)

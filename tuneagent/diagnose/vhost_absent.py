@@ -53,7 +53,7 @@ def _interface(domain: DomainView, interface: DomainInterface, *, loaded: bool |
 
 def _unknown(domain: DomainView) -> str:
     if domain.of_role(ThreadRole.EMULATOR):
-        return "its definition leaves it to vhost-net, and no vhost worker of its QEMU is seen"
+        return "the definition leaves it to vhost-net, and no vhost worker of its QEMU is seen"
     return "whether a vhost worker serves it is not known: no thread of its QEMU was read"
 
 

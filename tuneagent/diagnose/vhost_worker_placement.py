@@ -43,7 +43,7 @@ def _domain(view: View, domain: DomainView, held: Held) -> Iterable[Judgement]:
     elif timed:
         yield Clear(NAME, domain.subject, _evidence(looked_at))
     else:
-        reason = view.rates_reason or "how busy its vhost workers are is not known"
+        reason = view.rates_reason or "how busy the vhost workers are is not known"
         yield Unjudged(NAME, domain.subject, reason)
 
 

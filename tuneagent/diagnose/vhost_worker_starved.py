@@ -35,7 +35,7 @@ def _domain(_: View, domain: DomainView) -> Iterable[Judgement]:
         return
     timed = [one for one in workers if one.cpu_percent is not None]
     if not timed:
-        yield Unjudged(NAME, domain.subject, "the times of its vhost workers were not read in both samples")
+        yield Unjudged(NAME, domain.subject, "the times of the vhost workers were not read in both samples")
         return
     full = [one for one in timed if (one.cpu_percent or 0.0) >= WORKER_SATURATED_PERCENT]
     late = [one for one in timed if _late(one)]
