@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from operator import attrgetter
+from operator import attrgetter, sub
 
 from tuneagent.model.domain import DomainInterface
 from tuneagent.model.domain_view import TapRate
@@ -55,13 +55,15 @@ def _rate(both: Comparison | None, old: Tap | None, tap: Tap, interface: DomainI
 def _directions(both: Comparison, old: Tap, tap: Tap) -> tuple[_Counts, _Counts]:
     """(packets, bytes and drops a second that the host transmitted, those that it received)."""
     seconds = both.between(old.read_at_ns, tap.read_at_ns)
-    counts = tuple(zip(_COUNTS(old), _COUNTS(tap), strict=True))
-    rates = [
-        (last - first) / seconds
-        if first is not None and last is not None and 0 <= last - first <= PLAUSIBLE_64_PER_SEC * seconds
-        else both.rate(f"tap.{tap.name}.{name}", f"statistics/{name}", (first, last), seconds)
-        for name, (first, last) in zip(_NAMES, counts, strict=True)
-    ]
+    first, last = _COUNTS(old), _COUNTS(tap)
+    growth = () if None in first or None in last else tuple(map(sub, last, first))
+    if growth and min(growth) >= 0 and max(growth) <= PLAUSIBLE_64_PER_SEC * seconds:
+        rates: list[float | None] = [grown / seconds for grown in growth]
+    else:
+        rates = [
+            both.rate(f"tap.{tap.name}.{name}", f"statistics/{name}", counts, seconds)
+            for name, counts in zip(_NAMES, zip(first, last, strict=True), strict=True)
+        ]
     return (rates[0], rates[1], rates[2]), (rates[3], rates[4], rates[5])
 
 

@@ -61,5 +61,6 @@ def _at_most_whole(percent: float | None) -> float | None:
 
 
 def _moved(old: DomainThread, new: DomainThread) -> bool:
-    places = ((old.cpu, new.cpu), (old.affinity, new.affinity))
-    return any(first is not None and last is not None and first != last for first, last in places)
+    if old.cpu != new.cpu and old.cpu is not None and new.cpu is not None:
+        return True
+    return old.affinity != new.affinity and old.affinity is not None and new.affinity is not None
