@@ -6,6 +6,7 @@ import json
 import os
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -282,3 +283,17 @@ def test_of_the_first_process_s_environment_only_the_kind_of_container_is_kept(t
     recorded = Recording(Sysroot(str(tmp_path)))
     assert recorded.read("/proc/1/environ").text == text
     assert recorded.sample()["files"]["/proc/1/environ"]["text"] == "container=lxc"
+
+
+def test_what_was_captured_of_a_tree_is_listed_again_and_is_no_directory_of_the_machine(tmp_path: Path) -> None:
+    (tmp_path / "captured").mkdir()
+    (tmp_path / "captured/domains.json").write_text('{"connections": []}')
+    recording = Recording(Sysroot(str(tmp_path)))
+    recording.captured("domains")
+    with suppress(SourceError):
+        recording.captured("links")
+
+    assert recording.names("/captured") == ("domains.json",)
+    sample = recording.sample()
+    assert "/captured" not in sample["directories"]
+    assert Replay(sample).names("/captured") == ("domains.json",)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tuneagent.machine.sample import SECTIONS, clock_value, error_value, process_value, processes_key
+from tuneagent.machine.sample import CAPTURED, SECTIONS, clock_value, error_value, process_value, processes_key
 from tuneagent.machine.source import Captured, Process, Source, Text
 from tuneagent.model.clock import Clock
 from tuneagent.model.errors import SourceError
@@ -41,7 +41,9 @@ class Recording:
         )
 
     def names(self, path: str) -> tuple[str, ...]:
-        """The names in a directory."""
+        """The names in a directory. What was captured of a tree is kept as answers, not as a directory."""
+        if path == CAPTURED:
+            return self._source.names(path)
         return self._keep("directories", path, lambda: self._source.names(path), list)
 
     def link(self, path: str) -> str:

@@ -36,7 +36,9 @@ class Replay:
         return _answer(self._files, path)
 
     def names(self, path: str) -> tuple[str, ...]:
-        """The names in a directory."""
+        """The names in a directory; what is no file is listed as a tree would have it."""
+        if path == shape.CAPTURED and path not in self._directories:
+            return tuple(f"{name}.json" for name, told in self._captured.items() if not isinstance(told, SourceError))
         return _answer(self._directories, path)
 
     def link(self, path: str) -> str:

@@ -24,6 +24,8 @@ from tuneagent.model.errors import SourceError
 from tuneagent.model.missing import Reason
 
 SECTIONS = ("files", "directories", "links", "modes", "captured", "processes")
+CAPTURED = "/captured"
+"""Where a tree keeps the answers of sources that are no files."""
 MAX_PID = 2**31 - 1
 
 
