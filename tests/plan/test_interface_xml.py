@@ -83,6 +83,12 @@ def test_what_is_not_ascii_is_written_as_references() -> None:
     assert source.get("bridge") == "b\u202er\u00fc 'x'"
 
 
+def test_the_difference_can_be_read_back_too() -> None:
+    tag = edited('<interface type="a\'&lt;&#10;\u202e"/>', queues="4").diff[0]
+    assert tag.isprintable()
+    assert hypervisors.parsed(f"{tag}</interface>").get("type") == "a'<\n\u202e"
+
+
 @pytest.mark.parametrize(
     "xml",
     [

@@ -109,8 +109,8 @@ class _Place:
 def _solution(
     situation: Situation, place: _Place, attribute: Attribute, words: tuple[str, tuple[str, ...]]
 ) -> Solution | Declined:
-    before = edit(place.interface.xml, situation.earlier)
-    made = edit(before.new, {attribute.name: attribute.wanted}) if before is not None else None
+    before = edit(place.interface.xml, situation.earlier) if situation.earlier else None
+    made = edit(before.new if before else place.interface.xml, {attribute.name: attribute.wanted})
     old = attribute.value(place.interface)
     do, undo = (
         (_update(situation, place, made.new), _update(situation, place, made.old))
