@@ -13,6 +13,7 @@ from tuneagent.model.counters import InterruptRow, Interrupts
 from tuneagent.model.domain_view import DomainView, Guest, JoinedRates
 from tuneagent.model.hypervisor import ThreadRole
 from tuneagent.model.identity import Identity
+from tuneagent.model.missing import Missing, Reason
 from tuneagent.model.snapshot import Snapshot
 from tuneagent.model.view import View
 
@@ -347,6 +348,12 @@ def test_what_the_host_lacks_is_the_reason(domain: DomainView, name: str, reason
     assert found.reasons[name] == reason
 
 
+def test_an_interrupt_whose_place_is_not_known_is_counted_all_the_same() -> None:
+    hidden = Missing("irq.31", "/proc/irq/31/smp_affinity_list", Reason.PERMISSION, "Permission denied")
+
+    assert rates(seen(guest_view(missing=(hidden,)))).injections_per_interrupt == 2.4
+
+
 def without_interrupts(after: Snapshot) -> View:
     return guest_view(after=replace(after, interrupts=None))
 
@@ -377,6 +384,11 @@ def without_interrupts(after: Snapshot) -> View:
         ),
         (
             seen(guest_view(irqs_new=(77,))),
+            "injections_per_interrupt",
+            "not every interrupt of the guest can be counted over the interval",
+        ),
+        (
+            seen(guest_view(missing=(Missing("irq.31", "/proc/interrupts", Reason.UNKNOWABLE, "it fell"),))),
             "injections_per_interrupt",
             "not every interrupt of the guest can be counted over the interval",
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tuneagent.join.known import Known, told, unknown
 from tuneagent.model.counters import Interrupts
+from tuneagent.model.missing import Missing, Reason
 from tuneagent.model.view import View
 
 X86_VECTORS = frozenset(
@@ -27,13 +28,18 @@ def per_sec(guest: View) -> Known:
         return unknown("the guest tells no /proc/interrupts")
     if before.cpus != after.cpus:
         return unknown(_UNEVEN)
-    if guest.irqs_gone or guest.irqs_new or any(one.what.startswith("irq.") for one in guest.missing):
+    if guest.irqs_gone or guest.irqs_new or any(map(_uncounted, guest.missing)):
         return unknown("not every interrupt of the guest can be counted over the interval")
     seconds = next((rate.seconds for rate in guest.irqs.values()), guest.interval_s)
     vectors = _vectors(before, after, seconds)
     if vectors is None:
         return unknown("a count of the guest's own vectors cannot have grown so")
     return told(sum(rate.per_sec for rate in guest.irqs.values()) + vectors / seconds)
+
+
+def _uncounted(missing: Missing) -> bool:
+    """Whether this is an interrupt whose count cannot be compared; that its place is not known does not matter here."""
+    return missing.reason is Reason.UNKNOWABLE and missing.what.removeprefix("irq.").isdecimal()
 
 
 def _vectors(before: Interrupts, after: Interrupts, seconds: float) -> int | None:
