@@ -24,6 +24,12 @@ RULES: dict[str, set[str]] = {
     "irqbalance-pins": {"irqbalance-fights-pins"},
     "vlan-4q": set(),
     "files-only-4q": set(),
+    "hypervisor-two-domains": {
+        "domain-event-index-off",
+        "vhost-absent",
+        "domain-queues-below-vcpus",
+        "exits-per-packet",
+    },
     "firecracker-1q-idle": {"queue-pair-split"},
     # irqbalance, as Debian starts it, went on placing the four interrupts while they were looked at.
     "lab-guest-6.1-idle": {"irqbalance-fights-pins", "queue-pair-split", "xps-mismatch"},
@@ -128,6 +134,21 @@ def test_what_files_do_not_hold_is_called_unknown_and_not_well(report: Report) -
     assert {gap["what"] for gap in report["missing"]} == {
         "nics.link", "nics.ethtool", "nics.queue_statistics", "irqbalance.unit",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["hypervisor-two-domains"])
+def test_the_bad_virtual_machine_comes_first_and_the_good_one_is_left_alone(report: Report) -> None:
+    bad, good = report["hypervisor"]["domains"]
+    assert (bad["name"], good["name"], good["findings"]) == ("web1", "db1", [])
+    assert {one["subject"] for one in report["findings"]} == {"domain web1", "domain web1 vnet1"}
+    assert bad["kvm"]["exits_per_sec"] == pytest.approx(90_000, abs=1)
+    assert bad["exits_per_packet"] == pytest.approx(180_000 / 91_000, rel=1e-4)
+    assert [one["cpu_percent"] for one in good["threads"] if one["role"] == "vhost"] == [15.0]
+    new = [change for advice in report["advice"] for change in advice["changes"]]
+    assert {(change["kind"], change["new"]) for change in new} == {
+        ("domain-interface-driver", "on"), ("domain-interface-driver", "vhost"), ("domain-interface-driver", "4"),
+    }  # fmt: skip
+    assert all(change["diff"] and change["target"]["domain_uuid"] == bad["key"] for change in new)
 
 
 @pytest.mark.parametrize("name", ["lab-guest-6.1-loaded"])

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from tests.host_trees import Host, Machine, Work
 from tests.trees import FEATURES, Guest, Load, Wiring
 from tuneagent.model.virtio import Feature
 
-Moments = tuple[Guest, Guest]
+Moments = tuple[Guest | Host, Guest | Host]
 IRQBALANCE = ("/usr/sbin/irqbalance", "--foreground")
 SIDES = ("input", "output")
 
@@ -139,6 +140,17 @@ def files_only_4q() -> Moments:
     return guest, guest.after(load(4, settled(4)))
 
 
+def two_domains() -> Moments:
+    """A hypervisor: web1 has QEMU move its packets, one queue for four vCPUs and no event index; db1 is well."""
+    bad = Machine(
+        "web1", 1, Work(180_000, 96_000, 40_000, 60_000, 31_000, vcpu_ms=900), vcpus=4, queues=None, driver="qemu",
+        event_idx="off", pinned=False, agent=False,
+    )  # fmt: skip
+    good = Machine("db1", 2, Work(9_000, 1_400, 6_000, 52_000, 27_000, vcpu_ms=600))
+    host = Host((bad, good))
+    return host, host.after()
+
+
 MACHINES: dict[str, Callable[[], Moments]] = {
     "bouncing-8q": bouncing_8q,
     "bouncing-2of8": bouncing_2of8,
@@ -154,6 +166,7 @@ MACHINES: dict[str, Callable[[], Moments]] = {
     "irqbalance-pins": irqbalance_pins,
     "vlan-4q": vlan_4q,
     "files-only-4q": files_only_4q,
+    "hypervisor-two-domains": two_domains,
 }
 
 
