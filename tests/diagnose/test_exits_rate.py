@@ -6,6 +6,7 @@ from tests import make_hypervisor as make
 from tests.diagnose.hypervisors import counted, defined, many, still
 from tests.diagnose.views import clear, finding, unjudged, value
 from tuneagent.diagnose.exits_rate import judge
+from tuneagent.model.domain_view import TOGETHER
 from tuneagent.model.finding import Clear, Severity
 
 
@@ -66,6 +67,12 @@ def test_the_one_that_was_asked_for_keeps_its_line() -> None:
     plain = make.domain_view(kvm=counted({"exits": 500.0}))
     said = judge(make.host_view(replace(plain, guest=make.guest()), *many(20, plain)))
     assert [(type(one), one.subject) for one in said] == [(Clear, "domain web1"), (Clear, "domains")]
+
+
+def test_a_sum_over_all_virtual_machines_is_nobodys() -> None:
+    every = make.domain_view(key=TOGETHER, name=TOGETHER, definition=None, kvm=counted({"exits": 900_000.0}))
+    assert unjudged(judge, make.host_view(every)).reason == "the exits of all virtual machines are told together"
+    assert clear(judge, make.host_view(every, make.domain_view(kvm=counted({"exits": 9.0})))).subject == "domain web1"
 
 
 def test_no_interval_and_no_hypervisor() -> None:

@@ -62,6 +62,14 @@ def test_a_macvtap_is_not_mirrored() -> None:
     assert "70 of 7,070 packets" in found.title
 
 
+def test_a_macvtap_of_nobody_known_is_not_mirrored_either() -> None:
+    tap = make.tap(name="macvtap0", multi_queue=None, tx_packets=900, tx_dropped=800, rx_packets=7_000, rx_dropped=70)
+    host = make.hypervisor_view(stray_taps=(make.tap_rate(tap=tap, interface=None),))
+    found = judge(still(make.host_view(hypervisor=replace(host, domains=()))))[0]
+    assert isinstance(found, Finding)
+    assert "70 of 7,070 packets" in found.title
+
+
 def test_well_and_unknown() -> None:
     assert value(clear(judge, make.host_view(tapped(to_guest_drops_per_sec=0.4))), "to_guest_drops") == 30
     unjudged(judge, make.host_view(tapped(to_guest_drops_per_sec=None, from_guest_drops_per_sec=None)))

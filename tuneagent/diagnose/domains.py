@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from tuneagent.diagnose.subjects import MACHINE, measured, no_rates
 from tuneagent.diagnose.wording import clean, listed
 from tuneagent.model.domain import Domain, DomainInterface
-from tuneagent.model.domain_view import DomainView, TapRate
+from tuneagent.model.domain_view import TOGETHER, DomainView, TapRate
 from tuneagent.model.finding import Clear, Evidence, Judgement, Unjudged
 from tuneagent.model.view import View
 
@@ -19,10 +19,14 @@ QUIET = "too little traffic to judge"
 
 
 def running(view: View) -> tuple[DomainView, ...]:
-    """The virtual machines that run; none where this machine is no hypervisor."""
+    """The virtual machines that run; none where this machine is no hypervisor. A sum over all of them is none."""
     if view.hypervisor is None:
         return ()
-    return tuple(one for one in view.hypervisor.domains if one.definition is None or one.definition.running)
+    return tuple(
+        one
+        for one in view.hypervisor.domains
+        if (one.definition is None or one.definition.running) and one.key != TOGETHER
+    )
 
 
 def each(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tuneagent.diagnose import exit_kinds, sources
-from tuneagent.diagnose.domains import each, name_of, vcpus
+from tuneagent.diagnose.domains import each, name_of, running, vcpus
 from tuneagent.diagnose.thresholds import EXITS_PER_SEC_PER_VCPU
 from tuneagent.diagnose.wording import counted
-from tuneagent.model.domain_view import DomainView, KvmRate
+from tuneagent.model.domain_view import TOGETHER, DomainView, KvmRate
 from tuneagent.model.figure import figure
 from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
 from tuneagent.model.view import View
@@ -18,7 +18,11 @@ NAME = "exits-rate"
 
 def judge(view: View) -> tuple[Judgement, ...]:
     """One judgement a virtual machine that runs, from KVM's counters: of its busiest vCPU where each is told."""
-    return each(view, NAME, _domain)
+    if running(view) or view.hypervisor is None:
+        return each(view, NAME, _domain)
+    # What a kernel counts of all virtual machines together is nobody's in particular.
+    together = (one for one in view.hypervisor.domains if one.key == TOGETHER)
+    return tuple(Unjudged(NAME, one.subject, "the exits of all virtual machines are told together") for one in together)
 
 
 def _domain(_: View, domain: DomainView) -> Iterable[Judgement]:

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from tuneagent.model.view import NicRate, View
 
 
+TOGETHER = "all virtual machines"
+"""Key and name of what a kernel counts of all of them, where it could make none a directory of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class KvmRate:
     """KVM's counters of one virtual machine over the interval, by KVM's names; absent names are unknown."""

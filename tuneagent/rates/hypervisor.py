@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tuneagent.model.domain_view import DomainView, HypervisorView, KvmRate, TapRate, ThreadRate
+from tuneagent.model.domain_view import TOGETHER, DomainView, HypervisorView, KvmRate, TapRate, ThreadRate
 from tuneagent.model.hypervisor import Hypervisor, KvmSource, VirtioStatus
 from tuneagent.model.missing import Missing
 from tuneagent.model.snapshot import Snapshot
 from tuneagent.rates import kvm, taps, threads
 from tuneagent.rates.comparison import Comparison
-from tuneagent.rates.machines import TOGETHER, Machine, machines
+from tuneagent.rates.machines import Machine, machines
 
 CAME = "it came within the interval"
 ANEW = "it was started anew between the samples"

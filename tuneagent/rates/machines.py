@@ -7,10 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tuneagent.model.domain import Domain
+from tuneagent.model.domain_view import TOGETHER
 from tuneagent.model.hypervisor import Hypervisor, KvmCounters, QemuProcess
-
-TOGETHER = "all virtual machines"
-"""Key and name of what a kernel counts of all of them, where it could make none a directory of its own."""
 
 
 @dataclass(frozen=True, slots=True)
