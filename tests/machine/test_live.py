@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import subprocess
+import sys
+import threading
 import time
 import warnings
 from pathlib import Path
@@ -186,6 +190,23 @@ def test_what_libvirt_says_can_be_repeated() -> None:
         replay.captured("virtio-status")
     assert caught.value.detail == "the monitor was not asked"
     source.close()
+
+
+@pytest.mark.skipif(not libvirt_connection.is_installed(), reason="libvirt-python is not installed")
+def test_connections_end_with_their_source() -> None:
+    source = Live(("test:///default",))
+    source.captured("domains")
+    assert "libvirt" in {thread.name for thread in threading.enumerate()}
+    del source
+    gc.collect()
+    assert "libvirt" not in {thread.name for thread in threading.enumerate()}
+
+
+@pytest.mark.skipif(not libvirt_connection.is_installed(), reason="libvirt-python is not installed")
+def test_the_interpreter_ends_with_a_connection_open() -> None:
+    code = "from tuneagent.machine.live import Live\nsource = Live(('test:///default',))\nsource.captured('domains')"
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def test_one_bad_interface_does_not_spoil_the_dump(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,11 +76,12 @@ class Connection:
         return answer  # type: ignore[no-any-return]  # the job's question is this one
 
     def close(self) -> None:
-        """Ends the connection; waits two seconds at most. It may be asked again afterwards."""
-        thread, self._thread, jobs = self._thread, None, self._jobs
-        self._jobs, self._unanswered = queue.SimpleQueue(), None
+        """Ends the connection; waits two seconds at most, and not for a call that hangs. It may be asked again."""
+        thread, jobs = self._thread, self._jobs
+        hangs = self._unanswered is not None and self._unanswered.answer.empty()
+        self._thread, self._jobs, self._unanswered = None, queue.SimpleQueue(), None
         jobs.put(None)
-        if thread is not None:
+        if thread is not None and not hangs:
             thread.join(CLOSE_TIMEOUT_S)
 
     def _late(self) -> SourceError:

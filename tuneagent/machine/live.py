@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -37,7 +38,7 @@ class Live(Sysroot):
 
     ``connect`` are the URIs of libvirt to ask; without any the machine's own. ``allow_monitor`` lets QEMU's monitor be
     asked, which libvirt notes as a taint of the domain. Remembers, from sample to sample, what costs much and changes
-    little; close() ends the connections to libvirt that were needed.
+    little. Connections to libvirt end with close(), with the instance, or with the interpreter.
     """
 
     def __init__(self, connect: tuple[str, ...] = (), *, allow_monitor: bool = False) -> None:
@@ -45,6 +46,7 @@ class Live(Sysroot):
         self._libvirt = Connections(connect)
         self._monitors = Connections(connect, read_only=False)
         self._allow_monitor = allow_monitor
+        weakref.finalize(self, _close, self._libvirt, self._monitors)
         self._domains = Domains(self._libvirt)
         self._kvm = KvmStatistics()
         self._listing: tuple[int, tuple[tuple[str, str], ...]] | None = None
@@ -77,9 +79,8 @@ class Live(Sysroot):
         return processes.chosen(self, self._listing[1], names)
 
     def close(self) -> None:
-        """Ends the connections to libvirt."""
-        self._libvirt.close()
-        self._monitors.close()
+        """Ends the connections to libvirt; a later question opens them again."""
+        _close(self._libvirt, self._monitors)
 
     def _kvm_statistics(self) -> Any:
         try:
@@ -92,3 +93,8 @@ class Live(Sysroot):
         if not self._allow_monitor:
             raise SourceError(monitor.NAME, Reason.ABSENT, monitor.NOT_ASKED)
         return monitor.read(self._monitors)
+
+
+def _close(*connections: Connections) -> None:
+    for several in connections:
+        several.close()
