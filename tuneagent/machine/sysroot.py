@@ -27,6 +27,7 @@ CLOCK = "/captured/clock.json"
 ERRORS = "/captured/errors.json"
 PROCESSES = "/captured/processes.json"
 
+_FIRST_CHUNK = 1 << 12
 _CHUNK = 1 << 17
 _CAPTURED_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
@@ -122,7 +123,9 @@ class Sysroot:
     def _read(self, path: str) -> Text:
         fd = self._open(path)
         try:
-            rooted.refuse_special(os.fstat(fd).st_mode)
+            mode = os.fstat(fd).st_mode
+            if not stat.S_ISREG(mode):
+                rooted.refuse_special(mode)
             read_at_ns = time.monotonic_ns() if self._live else self._read_at.get(path)
             return Text(_read_all(fd, path).decode("utf-8", "backslashreplace"), read_at_ns)
         finally:
@@ -220,8 +223,11 @@ def now() -> Clock:
 
 def _read_all(fd: int, path: str) -> bytes:
     """To the end: files of /proc give less than was asked for while more is to come."""
-    chunks: list[bytes] = []
-    size = 0
+    chunk = os.read(fd, _FIRST_CHUNK)
+    if not (chunk and (more := os.read(fd, _FIRST_CHUNK))):
+        return chunk  # nearly every file of /proc and /sys, by the ten thousand on a hypervisor
+    chunks = [chunk, more]
+    size = len(chunk) + len(more)
     while chunk := os.read(fd, _CHUNK):
         size += len(chunk)
         if size > MAX_FILE_BYTES:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from tuneagent.model.errors import ParseError
-from tuneagent.parse.lines import natural, single
+import re
 
-_FIELDS = 3
+from tuneagent.model.errors import ParseError
+from tuneagent.parse.lines import U64_MAX, empty, shown
+
+_LINE = re.compile(r"([0-9]{1,20}) ([0-9]{1,20}) [0-9]{1,20}\n?")
 
 
 def parse(text: str) -> tuple[int, int]:
     """Nanoseconds run and waited since the task began; ParseError for anything but three numbers."""
-    words = single(text).split()
-    if len(words) != _FIELDS:
-        raise ParseError(f"{_FIELDS} numbers are expected, not {len(words)}", 1)
-    run, wait, _ = (natural(word, 1) for word in words)
+    match = _LINE.fullmatch(text)
+    if match is None:
+        raise ParseError(f"{shown(text)} is not three numbers", 1) if text.strip() else empty()
+    run, wait = int(match[1]), int(match[2])
+    if run > U64_MAX or wait > U64_MAX:
+        raise ParseError(f"{shown(text)} holds a number above {U64_MAX}", 1)
     return run, wait
