@@ -46,12 +46,12 @@ def command(ctx: click.Context, /, **given: Any) -> int:
 
     Exit codes: 0 a report was made; 2 bad usage or input; 5 with --strict, partly measurable; 6 with --fail-on.
     """
-    began = time.monotonic()
     stated = ctx.get_parameter_source("interval_s") is click.core.ParameterSource.COMMANDLINE
     asked = Asked(stated=stated, **given)
     asked.check()
     from tuneagent.app import output, sampling
 
+    began = time.monotonic()
     sampled = sampling.sample(asked, output.wait_quietly_or_visibly, lambda: _prepare(asked))
     from tuneagent.app import advising
 
