@@ -11,8 +11,14 @@ import pytest
 
 from tests.app.command import run
 from tests.app.conftest import BUSY
-from tests.host_trees import Host, Machine, Work
+from tests.host_trees import URI, Host, Machine, Work
 from tests.trees import UUID, Guest
+from tuneagent.app import guest, sampling
+from tuneagent.join import GuestSeen
+from tuneagent.machine.source import Source
+from tuneagent.machine.sysroot import Sysroot
+from tuneagent.model.snapshot import Snapshot
+from tuneagent.observe import snapshot
 
 BAD = Machine(
     "web1", 1, Work(180_000, 96_000, 40_000, 60_000, 31_000), vcpus=4, queues=None, driver="qemu", event_idx="off",
@@ -36,8 +42,8 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def inside(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the guest of db1 wrote of itself over the same two seconds; its pair 1 is split."""
     root = tmp_path_factory.mktemp("inside")
-    guest = Guest(effective={"output.1": "3"})
-    trees = guest.write(root / "t0"), guest.after(BUSY).write(root / "t1")
+    split = Guest(effective={"output.1": "3"})
+    trees = split.write(root / "t0"), split.after(BUSY).write(root / "t1")
     assert run("snapshot", "--sysroot", trees[0], "--sysroot", trees[1], "-o", root / "guest.json").code == 0
     return root / "guest.json"
 
@@ -84,9 +90,9 @@ def test_an_unknown_domain_is_refused_with_those_that_there_are(host: list[str],
 
     assert done.refused
     assert "no domain 'db7'; there are: db1, web1" in done.err
-    guest = run("advise", "--sysroot", tmp_path, "--domain", "db7")
-    assert guest.refused
-    assert "this is no hypervisor" in guest.err
+    plain = run("advise", "--sysroot", tmp_path, "--domain", "db7")
+    assert plain.refused
+    assert "this is no hypervisor" in plain.err
 
 
 def test_of_many_domains_the_first_twenty_are_named(tmp_path: Path) -> None:
@@ -105,16 +111,16 @@ def test_of_many_domains_the_first_twenty_are_named(tmp_path: Path) -> None:
 def test_a_guest_s_own_snapshot_stands_beside_its_domain(host: list[str], inside: Path) -> None:
     value = report(*host, "--domain", "db1", "--guest-snapshot", inside)
 
-    (guest,) = value["guests"]
+    (told,) = value["guests"]
     (db1,) = [one for one in value["hypervisor"]["domains"] if one["name"] == "db1"]
-    assert (guest["name"], guest["origin"]) == ("db1", f"snapshot {inside}")
+    assert (told["name"], told["origin"]) == ("db1", f"snapshot {inside}")
     assert db1["guest"]["joined_by"] == "product UUID"
     assert db1["guest"]["nics"] == [{"name": "eth0", "interface": 0}]
     assert db1["guest"]["rates"]["exits_per_packet"] == pytest.approx(90_000 / 120_000, rel=0.01)
-    found = {one["rule"] for one in guest["report"]["findings"]}
+    found = {one["rule"] for one in told["report"]["findings"]}
     assert "queue-pair-split" in found
     assert "queue-pair-split" not in {one["rule"] for one in value["findings"]}
-    assert {one["role"] for one in guest["report"]["advice"]} == {"guest"}
+    assert {one["role"] for one in told["report"]["advice"]} == {"guest"}
 
 
 def test_the_text_marks_what_the_guest_says(host: list[str], inside: Path) -> None:
@@ -220,3 +226,72 @@ def test_a_domain_s_name_cannot_steer_the_terminal(tmp_path: Path) -> None:
     assert done.code == 0
     assert "\u202e" not in done.out
     assert "4100" in done.out
+
+
+# The running machine
+
+
+class Sampler:
+    """A guest's agent that allows nothing, and what was done with it."""
+
+    def __init__(self, done: list[str]) -> None:
+        self.done = done
+
+    def prepare(self) -> None:
+        self.done.append("prepare")
+
+    def sample(self) -> None:
+        self.done.append("sample guest")
+
+    def seen(self, _expected_s: float | None = None) -> GuestSeen:
+        return GuestSeen("guest agent", None, "guest-exec is disabled", "allow guest-exec")
+
+
+@pytest.fixture
+def done(host: list[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What happens, in order, where this machine is the hypervisor of the trees."""
+    happened: list[str] = []
+    def observe(source: Source, previous: Snapshot | None, detail: frozenset[str]) -> Snapshot:
+        happened.append(f"sample host {sorted(detail)}")
+        return snapshot(source, previous, detail)
+
+    def through_agent(uri: str, uuid: str) -> Sampler:
+        happened.append(f"{uri} {uuid}")
+        return Sampler(happened)
+
+    def live(**options: Any) -> Source:
+        happened.append(str(options))
+        return Sysroot(host[1])
+
+    monkeypatch.setattr(sampling, "Live", live)
+    monkeypatch.setattr(sampling, "observe", observe)
+    monkeypatch.setattr(guest, "through_agent", through_agent)
+    return happened
+
+
+def test_host_and_guest_are_looked_at_in_turn_around_one_interval(done: list[str]) -> None:
+    shown = run("advise", "--interval", "0.1", "--domain", "db1", "--connect", "test:///x").out
+
+    looked = "sample host ['db1']"
+    assert done == [
+        "{'connect': ('test:///x',), 'allow_monitor': False}", looked, f"{URI} {UUID}", "prepare",
+        looked, "sample guest", looked, "sample guest",
+    ]  # fmt: skip
+    assert "The guest of db1 was not seen: guest-exec is disabled" in shown
+    assert "What would help: allow guest-exec" in shown
+
+
+def test_a_guest_that_was_asked_and_not_seen_is_partly_measured(done: list[str]) -> None:
+    assert run("advise", "--once", "--domain", "db1", "--strict").code == 5
+    assert done[-1] == "sample guest"
+
+
+def test_no_agent_is_asked_where_that_is_not_wanted_or_no_domain_is_named(done: list[str]) -> None:
+    assert run("advise", "--once", "--domain", "db1", "--no-guest-agent").code == 0
+    assert run("advise", "--once").code == 0
+    assert "prepare" not in done
+
+
+def test_a_name_that_is_not_there_is_refused_before_the_interval(done: list[str]) -> None:
+    assert run("advise", "--interval", "60", "--domain", "db7").refused
+    assert len(done) == 2
