@@ -251,6 +251,7 @@ class Sampler:
 def done(host: list[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What happens, in order, where this machine is the hypervisor of the trees."""
     happened: list[str] = []
+
     def observe(source: Source, previous: Snapshot | None, detail: frozenset[str]) -> Snapshot:
         happened.append(f"sample host {sorted(detail)}")
         return snapshot(source, previous, detail)
