@@ -164,3 +164,26 @@ def test_a_known_worker_whose_number_another_process_has_is_gone(tmp_path: Path)
     first = look(tmp_path)
     kernel_thread(tmp_path, 4250, "kworker/3:1")
     assert not of(seen(tmp_path, first), ThreadRole.VHOST)
+
+
+def test_of_few_threads_every_affinity_is_read(tmp_path: Path) -> None:
+    qemu(tmp_path, 4242)
+    task(tmp_path, 4242, 4243, "CPU 0/KVM", cpu=2, cpus="0-3")
+    first = look(tmp_path)
+    task(tmp_path, 4242, 4243, "CPU 0/KVM", cpu=2, cpus="2")
+    assert of(seen(tmp_path, first), ThreadRole.VCPU)[0].affinity == CpuSet.of([2])
+
+
+def test_of_many_threads_it_is_read_of_those_that_moved_and_of_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads, "FEW_THREADS", 2)
+    qemu(tmp_path, 4242)
+    for tid in (4243, 4244, 4248):
+        task(tmp_path, 4242, tid, f"CPU {tid - 4243}/KVM", cpu=2, cpus="0-3")
+    first = look(tmp_path)
+    for tid, cpu in ((4243, 2), (4244, 5), (4248, 2)):
+        task(tmp_path, 4242, tid, f"CPU {tid - 4243}/KVM", cpu=cpu, cpus="2,5")
+    found = {one.tid: one.affinity for one in of(seen(tmp_path, first), ThreadRole.VCPU)}
+    # 4243 stayed where it was; 4244 moved; 4248 is the eighth that is due where the tree tells no time.
+    assert found == {4243: CpuSet.of(range(4)), 4244: CpuSet.of([2, 5]), 4248: CpuSet.of([2, 5])}
