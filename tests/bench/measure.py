@@ -9,36 +9,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from tests import make
 from tests.bench import large_table
+from tests.bench.measured import ROOT, Measured
 from tuneagent import rates
 from tuneagent.machine.live import Live
 from tuneagent.model.clock import Clock
 from tuneagent.observe import snapshot
 from tuneagent.parse import interrupts
 
-ROOT = Path(__file__).parents[2]
 START_NS = 10**9
 PROGRAM = (sys.executable, "-c", "from tuneagent.app.main import main; main()")
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A figure, its name ending in its unit, with what it must not exceed."""
-
-    name: str
-    value: float
-    limit: float
-    runs: int
-
-    @property
-    def within(self) -> bool:
-        """Whether the limit holds."""
-        return self.value <= self.limit
 
 
 def snapshot_cpu_ms(runs: int = 25) -> Measured:
