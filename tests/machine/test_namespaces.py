@@ -21,6 +21,8 @@ ip link add many type ifb
 ip link add link veth0 name tagged type vlan id 7 2>/dev/null || true
 ip link set veth0 up
 ip link set veth1 up
+ip tuntap add vnet0 mode tap multi_queue vnet_hdr 2>/dev/null || true
+ip link set vnet0 txqueuelen 777 2>/dev/null || true
 ethtool -K veth1 gro on
 ethtool -L veth1 rx 2 tx 3
 exec "$0" -m tests.machine.test_namespaces
@@ -74,12 +76,23 @@ def seen() -> dict[str, Any]:
 @pytest.mark.namespaces
 def test_links(seen: dict[str, Any]) -> None:
     ours, ip = seen["links"]
-    assert ours == ip
+    assert [{key: value for key, value in link.items() if key != "tap"} for link in ours] == ip
     by_name = {link["name"]: link for link in ours}
     veth = by_name["veth0"]
     assert (veth["kind"], veth["tx_queues"], veth["rx_queues"]) == ("veth", 4, 3)
     assert by_name["many"]["kind"] == "ifb"
     assert by_name["lo"]["kind"] is None
+
+
+@pytest.mark.namespaces
+def test_a_tap_is_told_in_full(seen: dict[str, Any]) -> None:
+    taps = {link["name"]: link["tap"] for link in seen["links"][0] if "tap" in link}
+    if not taps:
+        pytest.skip("this machine lets nobody make a tap")
+    tap = taps["vnet0"]
+    assert (tap["type"], tap["vnet_hdr"], tap["multi_queue"], tap["queues"]) == (2, True, True, 0)
+    assert (tap["tx_queue_len"], tap["master"]) == (777, None)
+    assert tap["statistics"]["tx_dropped"] == 0
 
 
 @pytest.mark.namespaces

