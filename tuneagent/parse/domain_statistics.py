@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tuneagent.model.hypervisor import KvmCounters
-from tuneagent.parse.json_values import mapping, member
+from tuneagent.parse.json_values import mapping, member, record
 from tuneagent.parse.kvm_counters import MAX_VCPU, checked, gathered, wanted_of
 
 _MAX_FIELDS = 1 << 19
@@ -37,7 +37,7 @@ def parse(value: Any) -> tuple[KvmCounters, ...]:
     plan = _Plan({}, {})
     for uuid, told in sorted(mapping(value, "$").items()):
         where = member("$", uuid)
-        fields = _record(told, where)
+        fields = record(told, where, _MAX_FIELDS)
         if fields.keys() != plan.fields.keys():
             plan = _plan(fields)
         found.append(_domain(uuid.lower(), fields, plan, where))
@@ -58,8 +58,3 @@ def _domain(uuid: str, fields: dict[str, Any], plan: _Plan, where: str) -> KvmCo
     for vcpu, places in plan.places.items():
         vcpus[vcpu] = checked({name: fields[field] for name, field in places}, f"{where}: vCPU {vcpu}")
     return gathered(None, uuid, vcpus)
-
-
-def _record(value: Any, where: str) -> dict[str, Any]:
-    """A JSON object whose keys are not looked at one by one: only those that are known words are used."""
-    return value if isinstance(value, dict) and len(value) <= _MAX_FIELDS else mapping(value, where, _MAX_FIELDS)

@@ -13,7 +13,7 @@ from typing import Any
 
 from tuneagent.model.errors import ParseError
 from tuneagent.model.nic import Link
-from tuneagent.parse.json_values import array, boolean, mapping, natural, optional_natural, optional_string, string
+from tuneagent.parse.json_values import array, boolean, natural, optional_natural, optional_string, record, string
 from tuneagent.parse.lines import U32_MAX, shown
 from tuneagent.parse.tun_flags import IFF_TAP, TunFlags
 
@@ -49,7 +49,7 @@ def parse(value: Any) -> dict[str, Link]:
     links: dict[str, Link] = {}
     for index, element in enumerate(array(value, "$")):
         where = f"$[{index}]"
-        fields = mapping(element, where)
+        fields = record(element, where)
         name = string(fields.get("name"), f"{where}.name")
         if name in links:
             raise ParseError(f"{where}.name: {shown(name)} occurs twice")
@@ -70,19 +70,19 @@ def taps(value: Any) -> TapLinks:
     found: dict[str, tuple[int, dict[str, Any], str]] = {}
     for index, element in enumerate(array(value, "$")):
         where = f"$[{index}]"
-        fields = mapping(element, where)
+        fields = record(element, where)
         name = string(fields.get("name"), f"{where}.name")
         number = natural(fields.get("ifindex"), f"{where}.ifindex", U32_MAX)
         names[number] = name
         kinds[name] = optional_string(fields, "kind", where)
         if fields.get("tap") is not None:
-            found[name] = number, mapping(fields["tap"], f"{where}.tap"), f"{where}.tap"
+            found[name] = number, record(fields["tap"], f"{where}.tap"), f"{where}.tap"
     told = {name: _tap(number, fields, names, where) for name, (number, fields, where) in found.items()}
     return TapLinks(kinds, told)
 
 
 def _tap(number: int, fields: dict[str, Any], names: dict[Any, str], where: str) -> TapLink:
-    statistics = mapping(fields.get("statistics"), f"{where}.statistics")
+    statistics = record(fields.get("statistics"), f"{where}.statistics")
     multi_queue = boolean(fields.get("multi_queue"), f"{where}.multi_queue")
     return TapLink(
         ifindex=number,
