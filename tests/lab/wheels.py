@@ -25,6 +25,11 @@ with socket.create_server(("{ADDRESS}", {PORT})) as server, server.accept()[0] a
 # Every guest is restored to before the program's first run, so what is not compiled here is compiled in every test.
 # Left out is what hardly any command imports: compiling all of it took a minute and more of emulation.
 UNCOMPILED = "/(pip|setuptools|pkg_resources|pygments|rich|markdown_it|v1|deprecated)/"
+# The distribution's module for libvirt, where there is one; the environment sees nothing else of the system's.
+LINK_LIBVIRT = (
+    "ln -sf /usr/lib/python3/dist-packages/libvirt*.py /usr/lib/python3/dist-packages/libvirtmod*.so "
+    "/opt/tuneagent/lib/python3.11/site-packages/"
+)
 PIP = "/opt/tuneagent/bin/python -m pip install --quiet --no-index --no-compile --disable-pip-version-check"
 
 
@@ -56,6 +61,7 @@ def install(directory: Path, shell: Shell, package: str = "tuneagent") -> None:
     """
     shell.put(directory, PLACE)
     shell.run(f"{PIP} --find-links {PLACE}/{directory.name} {package}", INSTALL_SECONDS).checked()
+    shell.run(LINK_LIBVIRT).checked()
     shell.run(
         f"/opt/tuneagent/bin/python -m compileall -q -x '{UNCOMPILED}' /opt/tuneagent/lib", INSTALL_SECONDS
     ).checked()

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from tuneagent.diagnose import sources
 from tuneagent.diagnose.wording import clean
 from tuneagent.model.domain_view import KvmRate
 from tuneagent.model.figure import figure
 from tuneagent.model.finding import Evidence
-from tuneagent.model.hypervisor import EXIT_FAMILY, EXIT_KINDS
 
 MEANING = {
     "io_exits": "port access: notifications of a transitional virtio device, and emulated devices",
@@ -34,16 +31,6 @@ UNNAMED = "without a kind: notifications through ioeventfd, timers, interrupts b
 SHOWN = 5
 
 
-def kinds(per_sec: Mapping[str, float]) -> list[tuple[str, float]]:
-    """Kinds that there were, biggest first."""
-    found = [
-        (name, rate)
-        for name, rate in per_sec.items()
-        if rate > 0 and (name in EXIT_KINDS or (name.startswith(EXIT_FAMILY) and name != "exits"))
-    ]
-    return sorted(found, key=lambda pair: (-pair[1], pair[0]))
-
-
 def idle_per_sec(rate: KvmRate) -> float | None:
     """Exits a second by which the guest only went idle; None where this kernel does not tell them apart."""
     known = [rate.per_sec[name] for name in IDLE if name in rate.per_sec]
@@ -52,7 +39,7 @@ def idle_per_sec(rate: KvmRate) -> float | None:
 
 def described(rate: KvmRate) -> str:
     """One sentence: the biggest kinds with their meaning, and what has none. Empty where no kind is told."""
-    every = kinds(rate.per_sec)
+    every = rate.exits_by_kind
     if not every:
         return "Their kinds are not told." if not rate.exits_are_a_sum else ""
     named = [f"{figure(value)}/s {_meaning(name)}" for name, value in every[:SHOWN]]
@@ -72,5 +59,5 @@ def evidence(rate: KvmRate, shown: int = SHOWN) -> tuple[Evidence, ...]:
     total = "exit_family_sum_per_sec" if rate.exits_are_a_sum else "exits_per_sec"
     return (
         Evidence(total, rate.exits_per_sec, "1/s", source),
-        *(Evidence(f"{clean(name)}_per_sec", value, "1/s", source) for name, value in kinds(rate.per_sec)[:shown]),
+        *(Evidence(f"{clean(name)}_per_sec", value, "1/s", source) for name, value in rate.exits_by_kind[:shown]),
     )

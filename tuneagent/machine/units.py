@@ -13,7 +13,7 @@ NAME = "units"
 BOOTED = "/run/systemd/system"  # sd_booted(3)
 UNITS = ("irqbalance.service", "tuned.service")
 PROPERTIES = ("ActiveState", "SubState", "LoadState", "UnitFileState")
-TIMEOUT_S = 2.0
+TIMEOUT_S = 5.0
 MAX_TEXT = 64 * 1024
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "SYSTEMD_COLORS": "0", "SYSTEMD_PAGER": ""}
 COMMAND = ("systemctl", "show", "--no-pager", "-p", ",".join(("Id", *PROPERTIES)), "--", *UNITS)
@@ -27,7 +27,7 @@ def read() -> dict[str, dict[str, str]]:
 
 
 def run(command: Sequence[str]) -> str:
-    """What a command prints; SourceError where it cannot be run, fails, or takes more than two seconds."""
+    """What a command prints; SourceError where it cannot be run, fails, or takes more than five seconds."""
     try:
         done = subprocess.run(  # noqa: S603 - a fixed command, without a shell
             command,

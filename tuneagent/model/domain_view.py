@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tuneagent.model.domain import Domain, DomainInterface
-from tuneagent.model.hypervisor import DomainThread, KvmSource, Tap, ThreadRole, VirtioStatus
+from tuneagent.model.hypervisor import DomainThread, KvmSource, Tap, ThreadRole, VirtioStatus, is_exit_kind
 
 if TYPE_CHECKING:
     from tuneagent.model.nic import Nic
@@ -34,6 +34,12 @@ class KvmRate:
     def exits_per_sec(self) -> float | None:
         """VM exits a second."""
         return self.per_sec.get("exits")
+
+    @property
+    def exits_by_kind(self) -> tuple[tuple[str, float], ...]:
+        """Kinds of exits that there were and how many a second, biggest first. Not every exit has a kind."""
+        found = ((name, rate) for name, rate in self.per_sec.items() if rate > 0 and is_exit_kind(name))
+        return tuple(sorted(found, key=lambda pair: (-pair[1], pair[0])))
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,11 @@ KVM_COUNTERS = ("exits", *EXIT_KINDS, *OTHER_COUNTERS)
 """The counters that are read, besides those of :data:`EXIT_FAMILY`; all grow only."""
 
 
+def is_exit_kind(name: str) -> bool:
+    """Whether a counter of KVM counts exits of one kind."""
+    return name in EXIT_KINDS or name.startswith(EXIT_FAMILY)
+
+
 class KvmSource(StrEnum):
     """Where KVM's counters come from, cheapest first."""
 
@@ -199,6 +204,7 @@ class Hypervisor:
         """A module parameter that is a decimal number; None where it is absent or something else."""
         text = self.parameters.get(name, "")
         return int(text) if text.isascii() and text.isdecimal() else None
+
 
 QEMU_NAMES = frozenset(
     {

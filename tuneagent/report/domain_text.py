@@ -58,16 +58,12 @@ def _exits(domain: DomainView) -> Iterator[Block]:
     if domain.kvm.exits_are_a_sum:
         parts.append("the sum of the kinds that this kernel counts")
     yield Paragraph(", ".join(parts), 2, label="Exits:")
-    kinds = sorted(_kinds(domain.kvm).items(), key=lambda entry: (-entry[1], entry[0]))
-    words = [f"{safe(name)} {number(rate)}/s" for name, rate in kinds[:MOST_KINDS] if rate]
+    kinds = domain.kvm.exits_by_kind
+    words = [f"{safe(name)} {number(rate)}/s" for name, rate in kinds[:MOST_KINDS]]
     if words:
         yield Paragraph(f"{', '.join(words)}{' …' if len(kinds) > MOST_KINDS else ''}", 2, label="By kind:")
     if domain.kvm.vcpus:
         yield Paragraph(_by_vcpu(domain.kvm), 2, label="By vCPU:")
-
-
-def _kinds(rate: KvmRate) -> dict[str, float]:
-    return {name: value for name, value in rate.per_sec.items() if name != "exits" and not name.endswith("_ns")}
 
 
 def _by_vcpu(rate: KvmRate) -> str:
