@@ -36,7 +36,9 @@ def look() -> dict[str, Any]:
     from tuneagent.machine import ethtool, ethtool_statistics, links, queue_statistics  # noqa: PLC0415 - as above
 
     said = ethtool.read()
+    ethtool.MANY_INTERFACES = 0
     return {
+        "without_taps": [sorted(said), sorted(ethtool.read())],
         "links": [links.read(), oracle.links()],
         "channels": [{name: said[name]["channels"] for name in said}, {name: oracle.channels(name) for name in said}],
         "rings": [{name: said[name]["rings"] for name in said}, {name: oracle.rings(name) for name in said}],
@@ -93,6 +95,13 @@ def test_a_tap_is_told_in_full(seen: dict[str, Any]) -> None:
     assert (tap["type"], tap["vnet_hdr"], tap["multi_queue"], tap["queues"]) == (2, True, True, 0)
     assert (tap["tx_queue_len"], tap["master"]) == (777, None)
     assert tap["statistics"]["tx_dropped"] == 0
+
+
+@pytest.mark.namespaces
+def test_ethtool_is_not_asked_about_very_many_taps(seen: dict[str, Any]) -> None:
+    every, asked = seen["without_taps"]
+    assert asked == [name for name in every if name != "vnet0"]
+    assert "veth0" in asked
 
 
 @pytest.mark.namespaces
