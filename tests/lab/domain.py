@@ -174,6 +174,8 @@ class Domain:
             f"rm -f {disk} {console}",
             f"qemu-img create -q -f qcow2 -F raw -b /dev/vdb {disk}",
             f"printf %s {xml} > {self._file('xml')}",
+            # Without a UUID in it, a definition of a name that is there already is refused: a boot may be tried again.
+            f"{{ virsh --quiet undefine {self.name} 2>/dev/null || true; }}",
             f"virsh --quiet define {self._file('xml')}",
             f"virsh --quiet start {self.name}",
         )
