@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
-.PHONY: help advise test lint unit test-vm test-lab smoke demo soak bench golden wheel clean
+.PHONY: help advise test lint unit test-vm test-lab smoke demo soak bench bench-lab golden wheel clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*## /\t/' | expand -t 16
@@ -40,6 +40,9 @@ soak: $(VENV)/.test  ## how dependable the lab is: 20 starts of domains in one r
 
 bench: $(VENV)/.test  ## measure cost and write bench-HOST.json
 	$(BIN)/python -m tests.bench $(ARGS)
+
+bench-lab: $(VENV)/.test  ## what a sample costs on a real hypervisor, beside kvm_stat and virsh domstats; minutes
+	@$(BIN)/python -m tests.lab.bench
 
 golden: $(VENV)/.test  ## write the golden reports anew; read the difference before you commit it
 	$(BIN)/pytest tests/golden --update-golden
