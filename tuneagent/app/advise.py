@@ -62,8 +62,11 @@ def command(ctx: click.Context, /, **given: Any) -> int:
 
 def _prepare(asked: Asked) -> None:
     from tuneagent.app import advising, policy_files  # noqa: F401 - imported now so that it costs nothing later
-    from tuneagent.report import advise_json, advise_text  # noqa: F401 - the same
 
+    if asked.as_json:
+        from tuneagent.report import advise_json  # noqa: F401 - the same
+    else:
+        from tuneagent.report import advise_text  # noqa: F401 - the same
     policy_files.policies(asked.directories)
 
 
