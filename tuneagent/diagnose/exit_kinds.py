@@ -9,14 +9,14 @@ from tuneagent.model.figure import figure
 from tuneagent.model.finding import Evidence
 
 MEANING = {
-    "io_exits": "port access: notifications of a transitional virtio device, and emulated devices",
+    "io_exits": "port access: emulated devices, and notifications of virtio's legacy interface",
     "mmio_exits": "device memory that QEMU has to serve",
     "mmio_exit_user": "device memory that QEMU has to serve",
     "mmio_exit_kernel": "device memory that the kernel serves, notifications among it",
     "halt_exits": "the guest went idle",
     "wfi_exit_stat": "the guest went idle",
     "wfe_exit_stat": "the guest waited for an event",
-    "irq_exits": "an interrupt of the host came",
+    "irq_exits": "an interrupt of the host came, also one that brings the vCPU one of the guest's",
     "irq_window_exits": "the guest had to be waited for to inject an interrupt",
     "nmi_window_exits": "the guest had to be waited for to inject an NMI",
     "request_irq_exits": "QEMU waited to inject an interrupt",

@@ -84,10 +84,15 @@ def _far(view: View, domain: DomainView, workers: list[ThreadRate]) -> Finding |
 
 
 def reach(workers: list[ThreadRate]) -> str:
-    """Whether the definition's emulatorpin moves these workers: a thread of the kernel is none of QEMU's."""
+    """Whether the definition's emulatorpin moves these workers.
+
+    A thread of the kernel is none of QEMU's, and joins the cgroups v1 of its owner but not the one v2
+    (``cgroup_attach_task_all()``).
+    """
     if any(one.thread.kernel_thread for one in workers):
         return (
-            "They are threads of the kernel (before Linux 6.4): emulatorpin does not reach them, their affinity does."
+            "They are threads of the kernel (before Linux 6.4): emulatorpin reaches them under cgroup v1 only, their "
+            "affinity always."
         )
     return "They are threads of QEMU (since Linux 6.4): emulatorpin moves them, all together with its other threads."
 
@@ -105,5 +110,7 @@ def _evidence(workers: list[ThreadRate]) -> tuple[Evidence, ...]:
             "CPU list",
             sources.THREAD_PLACE,
         ),
-        Evidence("emulatorpin_reaches_it", "no" if thread.kernel_thread else "yes", "", sources.THREAD_PLACE),
+        Evidence(
+            "emulatorpin_reaches_it", "cgroup v1 only" if thread.kernel_thread else "yes", "", sources.THREAD_PLACE
+        ),
     )

@@ -8,7 +8,7 @@ from tuneagent.plan.situation import Situation, Solution, echo
 HALT_POLL_NS = "kvm.halt_poll_ns"
 _PATH = "/sys/module/kvm/parameters/halt_poll_ns"
 _WHOLE_HOST = (
-    "for all virtual machines of this host: a vCPU takes the new value the next time it halts, on kernels before 6.2 "
+    "for all virtual machines of this host: a vCPU takes the new value the next time it halts, from Linux 5.8 to 6.0 "
     "perhaps only at its machine's next start, and not where QEMU set its own (KVM_CAP_HALT_POLL)"
 )
 
