@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tuneagent.model.clock import Clock
+from tuneagent.model.contention import ContentionCounts, LockRecord, LockStat
 from tuneagent.model.counters import CpuTimes, Interrupts, Protocols, Softirqs, Softnet
 from tuneagent.model.hypervisor import Hypervisor
 from tuneagent.model.identity import Identity
@@ -35,6 +36,11 @@ class Snapshot:
     missing: tuple[Missing, ...]
     hypervisor: Hypervisor | None = None
     """None where this machine runs no virtual machines and has no KVM."""
+    contention: ContentionCounts | None = None
+    lock_record: LockRecord | None = None
+    """None where none was asked for."""
+    lock_stat: LockStat | None = None
+    """None on the many kernels that have none, too: that is no gap."""
 
     def irq(self, number: int) -> IrqLine | None:
         """The interrupt with this number."""

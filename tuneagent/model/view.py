@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import compress
 from operator import sub
 
+from tuneagent.model.contention import Contention, LockStat
 from tuneagent.model.domain_view import HypervisorView
 from tuneagent.model.irq import QueueIrq
 from tuneagent.model.irqbalance import Irqbalance
@@ -172,6 +173,10 @@ class View:
     """Whether the interval is a default, for the samples carry no clock and nobody said how far apart they are."""
     hypervisor: HypervisorView | None = None
     """None where this machine runs no virtual machines and has no KVM."""
+    contention: Contention | None = None
+    """Waits counted over the interval, and those of the record of stacks in the later sample."""
+    lock_stat: LockStat | None = None
+    """That of the later sample: sums since it was last cleared, not of the interval."""
 
     def rate_of(self, irq: QueueIrq) -> IrqRate | None:
         """Rate of a queue's interrupt; None where it is unknown."""
