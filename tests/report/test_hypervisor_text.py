@@ -9,6 +9,7 @@ from tests.report import reports
 from tuneagent.model.advise import AdviseReport, State
 from tuneagent.model.domain_view import DomainView
 from tuneagent.model.finding import Clear, Finding, Severity, Unjudged
+from tuneagent.model.plan import Plan
 from tuneagent.report import advise_text, plain, terminal
 
 WIDTH = 80
@@ -65,7 +66,7 @@ def test_a_hypervisor_without_a_virtual_machine_says_so() -> None:
 def test_the_facts_of_the_host_are_told_once() -> None:
     shown = " ".join(text(reports.hypervisor()).split())
 
-    assert "Virtual machines: 3 running with 4 vCPUs; 1 not running" in shown
+    assert "Virtual machines: 3 running with at least 4 vCPUs; 1 not running" in shown
     assert "(kvm-stats-fd), by vCPU; vhost_net loaded; halt_poll_ns 200000; 8 vCPU threads not read" in shown
     assert "KSM off; transparent huge pages madvise" in shown
     assert "tainted, custom-monitor" in shown
@@ -84,10 +85,10 @@ def row(shown: str, name: str) -> list[str]:
 def test_a_virtual_machine_is_one_row_of_figures() -> None:
     shown = text(reports.hypervisor())
 
-    assert row(shown, "web1") == ["web1", "2", "60k", "1", "60k", "40", "1.5", "0", "warn", "1"]
-    assert row(shown, "db2") == ["db2", "?", "?", "-", "-", "-", "-", "-", "none"]
+    assert row(shown, "web1") == ["web1", "2", "60k", "1", "60k", "40", "1.5", "0", "1", "warn"]
+    assert row(shown, "db2") == ["db2", "?", "?", "-", "-", "-", "-", "-", "?"]
     assert row(shown, "quiet")[-2:] == ["?", "none"], "drops of which one direction is unknown are unknown"
-    assert "? is not known" in shown
+    assert "?: not known" in shown
 
 
 def test_the_table_has_eighty_columns_with_names_as_long_as_they_get() -> None:
@@ -107,7 +108,7 @@ def test_a_terminal_shows_the_same_rows() -> None:
     shown = terminal.write(advise_text.document(many(30, 25)), WIDTH)
 
     (line,) = [line for line in shown.splitlines() if "instance-00000003 " in line and "60k" in line]
-    assert "warn 1" in line
+    assert "1 warn" in line
 
 
 def test_a_thousand_virtual_machines_are_a_page_and_the_rest_is_counted() -> None:
@@ -203,3 +204,25 @@ def test_a_guest_that_was_not_seen_has_the_reason_and_the_remedy() -> None:
     assert "The guest of db2 was not seen: guest-exec is disabled" in shown
     assert "What would help: allow guest-exec" in shown
     assert "Exits unknown: it started within the interval" in shown
+
+
+# Where advice holds
+
+
+def test_advice_on_a_hypervisors_own_interface_sends_nobody_to_a_guest() -> None:
+    plan = Plan((reports.advice(subject="eth0"), reports.advice(id="pin:db2", subject="domain db2")), ())
+    host = make_hypervisor.host_view(make_hypervisor.domain_view(name="db2"))
+
+    shown = text(reports.report(plan=plan, view=host))
+
+    assert shown.count("Where: on the hypervisor, for itself") == 1
+    assert shown.count("Where: on the guest") == 1
+
+
+def test_no_finding_on_what_could_not_be_looked_into_is_no_good_news() -> None:
+    blind = make_hypervisor.domain_view(name="blind", definition=None, kvm=None)
+
+    shown = text(reports.report(view=make_hypervisor.host_view(blind)))
+
+    assert row(shown, "blind")[-1] == "?"
+    assert "1 running with an unknown number of vCPUs" in shown

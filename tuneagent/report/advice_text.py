@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from tuneagent.model.advise import AdviseReport
 from tuneagent.model.finding import Evidence, Finding, Severity
+from tuneagent.model.identity import Role
 from tuneagent.model.plan import Advice, Change
 from tuneagent.model.policy import Disruption
 from tuneagent.report.document import Block, Gap, Heading, Lines, Paragraph, Table, Tone
@@ -31,7 +32,7 @@ def told(
     answered: set[tuple[str, str]] = set()
     for one in advice:
         yield Gap()
-        yield from _advice(next(numbers), one, applies=report.applies)
+        yield from _advice(next(numbers), one, report)
         answered |= {(finding.rule, finding.subject) for finding in one.findings}
     for finding in findings:
         if (finding.rule, finding.subject) not in answered:
@@ -40,22 +41,22 @@ def told(
             yield from _why_no_change(report, finding)
 
 
-def _advice(position: int, advice: Advice, *, applies: bool) -> Iterator[Block]:
+def _advice(position: int, advice: Advice, report: AdviseReport) -> Iterator[Block]:
     worst = max((finding.severity for finding in advice.findings), default=Severity.INFO)
     yield Heading(f"{position}. {safe(advice.title)} ({safe(advice.id)})", TONES[worst])
     if not advice.findings:
         yield Paragraph("asked for; no finding calls for it", 3, Tone.FAINT)
     for finding in advice.findings:
         yield from _finding(finding)
-    changes = len(advice.changes)
-    yield Paragraph(f"{changes} change{'s' if changes != 1 else ''}:", 3, Tone.PLAIN, "Change:")
+    several = f"{len(advice.changes)}, in this order:" if len(advice.changes) > 1 else ""
+    yield Paragraph(several, 3, Tone.PLAIN, "Change:")
     yield from _changes(advice)
-    for label, text in _facts(advice):
+    for label, text in _facts(advice, _place(report, advice)):
         yield Paragraph(text, 3, Tone.PLAIN, label)
     yield Paragraph("as root:", 3, Tone.PLAIN, "Do:")
     yield Lines(tuple(_to_paste(change.do) for change in advice.changes))
     yield from _undo(advice)
-    if applies:
+    if report.applies:
         yield Paragraph(safe(advice.apply_command), 3, Tone.PLAIN, "Or:")
     else:
         later = f"“{safe(advice.apply_command)}” will do and undo this in a later version; this one only advises"
@@ -104,8 +105,15 @@ def _undo(advice: Advice) -> Iterator[Block]:
         yield Paragraph(safe(advice.undo_note, LONGEST_PROSE), 3, Tone.PLAIN, "It ends:")
 
 
-def _facts(advice: Advice) -> Iterator[tuple[str, str]]:
-    yield "Where:", f"on the {advice.role.value}"
+def _place(report: AdviseReport, advice: Advice) -> str:
+    """A hypervisor tunes its own interfaces as a guest does; "on the guest" would send people to another machine."""
+    host = report.view.hypervisor
+    own = host is not None and host.of_subject(advice.subject) is None
+    return "on the hypervisor, for itself" if own and advice.role is Role.GUEST else f"on the {advice.role.value}"
+
+
+def _facts(advice: Advice, place: str) -> Iterator[tuple[str, str]]:
+    yield "Where:", place
     yield "Disrupts:", _DISRUPTION[advice.disruption]
     if advice.expects:
         for one in advice.expects:

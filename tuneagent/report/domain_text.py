@@ -80,7 +80,7 @@ def _interfaces(domain: DomainView) -> Iterator[Block]:
         return
     columns = ("interface", "by", "queues", "event idx", "to guest", "from guest", "drop/s")
     yield Table(columns, tuple(rows[:MOST_INTERFACES]), frozenset(columns[2:3] + columns[4:]))
-    yield Paragraph("to and from the guest in packets a second", 2)
+    yield Paragraph("by: who moves its packets; to and from the guest: packets/s; drop/s: lost at the tap", 2)
     if len(rows) > MOST_INTERFACES:
         yield Paragraph(f"{len(rows) - MOST_INTERFACES} more are in --json", 2)
 
@@ -115,6 +115,7 @@ def _threads(threads: tuple[ThreadRate, ...]) -> Iterator[Block]:
     columns = ("thread", "TID", "may run on", "ran last on", "CPU %", "wait %")
     rows = tuple(_thread(one) for one in threads[:MOST_THREADS])
     yield Table(columns, rows, frozenset({"TID", "CPU %", "wait %"}))
+    yield Paragraph("CPUs are the host's; wait: ready to run, but without a CPU; both in percent of the interval", 2)
     if len(threads) > MOST_THREADS:
         yield Paragraph(f"{len(threads) - MOST_THREADS} more threads are in --json", 2)
 

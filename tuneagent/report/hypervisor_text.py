@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from tuneagent.model.domain_view import HypervisorView, TapRate
+from tuneagent.model.domain_view import DomainView, HypervisorView, TapRate
 from tuneagent.model.finding import Finding, Severity
 from tuneagent.model.hypervisor import HostMemory, Hypervisor, KvmSource, ThreadRole
 from tuneagent.report.advice_text import TONES
@@ -26,11 +26,15 @@ _SOURCES = {
     KvmSource.STATS_FD: "KVM's statistics descriptors in QEMU (kvm-stats-fd), by vCPU",
     KvmSource.DEBUGFS: "/sys/kernel/debug/kvm, totals of each virtual machine",
     KvmSource.DOMSTATS: "libvirt's domain statistics, which cost libvirtd and QEMU time",
-    KvmSource.NONE: "no source: unknown",
+    KvmSource.NONE: "no source, and so unknown",
 }
 _WORDS = {Severity.CRITICAL: "crit", Severity.WARNING: "warn", Severity.INFO: "info"}
 _COLUMNS = ("domain", "vCPU", "exits/s", "/pkt", "pkt/s", "vhost%", "wait%", "drop/s", "findings")
 _RIGHT = frozenset(_COLUMNS) - {"domain", "findings"}
+_LEGEND = (
+    "Most to gain first. /pkt: exits a packet; vhost%, wait%: its vhost workers' time on a CPU, and ready without one; "
+    "drop/s: packets lost at its taps; -: there is none"
+)
 
 
 def host_blocks(host: Hypervisor, view: HypervisorView, ranked: Sequence[RankedDomain]) -> Iterator[Block]:
@@ -59,8 +63,8 @@ def table_blocks(every: Sequence[RankedDomain], *, verbose: bool = False) -> Ite
     rows = tuple(_row(one) for one in shown)
     yield Gap()
     yield Table(_COLUMNS, rows, _RIGHT, indent=0)
-    if any(NOT_KNOWN in row for row in rows):
-        yield Paragraph(f"{NOT_KNOWN} is not known: see “Not seen”, or --domain NAME", 0, Tone.FAINT)
+    unknown = f"; {NOT_KNOWN}: not known, see “Not seen”, or --domain NAME"
+    yield Paragraph(f"{_LEGEND}{unknown if any(NOT_KNOWN in row for row in rows) else ''}.", 0, Tone.FAINT)
     if len(shown) < len(ranked):
         yield Paragraph(_more(ranked[len(shown) :]), 0)
     yield from _finding_lines(shown, ranked, verbose=verbose)
@@ -94,12 +98,18 @@ def _listed(words: Sequence[str], total: int) -> str:
 
 def _machines(host: Hypervisor, ranked: Sequence[RankedDomain]) -> str:
     running = [one.domain for one in ranked if one.runs]
-    vcpus = [one.definition.vcpus for one in running if one.definition and one.definition.vcpus is not None]
-    text = f"{len(running):,} running with {plural(sum(vcpus), 'vCPU')}" if running else "none running"
+    text = f"{len(running):,} running with {_vcpus(running)}" if running else "none running"
     if host.domains is None:
         return f"{text}; libvirt did not tell of them"
     off = len(ranked) - len(running)
     return f"{text}; {off:,} not running" if off else text
+
+
+def _vcpus(running: Sequence[DomainView]) -> str:
+    known = [one.definition.vcpus for one in running if one.definition and one.definition.vcpus is not None]
+    if not known:
+        return "an unknown number of vCPUs"
+    return f"{'' if len(known) == len(running) else 'at least '}{plural(sum(known), 'vCPU')}"
 
 
 def _kvm(host: Hypervisor) -> Iterator[str]:
@@ -151,9 +161,13 @@ def _sum(values: Iterable[float | None]) -> float | None:
 
 
 def _worst(one: RankedDomain) -> str:
+    """``1 crit +3``: one that is critical, and three that are less."""
     if one.worst is None:
-        return "none"
-    return f"{_WORDS[one.worst]} {len(one.findings)}"
+        seen = one.domain.definition is not None or one.domain.kvm is not None
+        return "none" if seen else NOT_KNOWN
+    worst = sum(finding.severity is one.worst for finding in one.findings)
+    others = len(one.findings) - worst
+    return f"{worst} {_WORDS[one.worst]}{f' +{others}' if others else ''}"
 
 
 def _more(rest: Sequence[RankedDomain]) -> str:

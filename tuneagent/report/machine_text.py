@@ -16,6 +16,8 @@ MOST_QUEUES = 16
 """Rows of the queue table in a text report; the JSON has all."""
 STEAL_TOLD_PERCENT = 10.0
 """Mean steal of all CPUs from which it is told at the top; our own judgement."""
+_KINDS = {"none": "not virtualised"}
+"""Said otherwise here than in the JSON, where a bare “none” stands beside its key."""
 _DATA = (QueueRole.INPUT, QueueRole.OUTPUT, QueueRole.SHARED_QUEUES, QueueRole.DEVICE)
 
 
@@ -25,7 +27,7 @@ def machine_line(view: View) -> str:
     parts: list[str] = []
     if identity is not None:
         kind = identity.virtualisation or "virtualisation unknown"
-        parts.append(f"{identity.role.value} ({safe(kind)})")
+        parts.append(f"{identity.role.value} ({safe(_KINDS.get(kind, kind))})")
         if identity.container:
             parts.append(f"in a container ({safe(identity.container)})")
         parts.append(f"Linux {safe(identity.kernel_release or UNKNOWN)} {safe(identity.architecture or '')}".rstrip())
