@@ -43,3 +43,8 @@ def test_this_machine() -> None:
     report = json.loads(done.out)
     assert (done.code, report["schema"]) == (0, "tuneagent.doctor/1")
     assert report["installation"]["policies"] > 0
+
+
+def test_the_help_offers_no_second_moment() -> None:
+    assert "Twice" in run("advise", "--help").out
+    assert "Twice" not in run("doctor", "--help").out

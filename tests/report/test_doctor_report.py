@@ -111,6 +111,14 @@ def test_what_nothing_tells_of_a_hypervisor_is_not_called_seen() -> None:
     assert [(one.name, one.state) for one in hidden if one.missing] == [("virtual machines", "no")]
 
 
+def test_nothing_is_asked_of_guests_or_monitors_without_libvirt() -> None:
+    host = make_hypervisor.host(hypervisor=make_hypervisor.hypervisor(domains=None))
+
+    seen = {one.name: one.state for one in doctor_report.capabilities(host)}
+
+    assert (seen["QEMU's monitor"], seen["guest agents"]) == ("no", "no")
+
+
 def test_the_text_says_who_ran_it_and_what_is_not_seen() -> None:
     snapshot = whole(missing=(missing("softnet"),))
     seen = doctor_report.capabilities(snapshot)

@@ -13,8 +13,8 @@ from tuneagent.app import exits, options
 
 
 @click.command()
-@options.sysroot
-@options.snapshots
+@options.one_sysroot
+@options.one_snapshot
 @options.as_json
 @options.colour
 @click.option("--strict", is_flag=True, help="Exit 5 when something cannot be seen.")

@@ -29,28 +29,49 @@ class Seconds(click.FloatRange):
         return seconds
 
 
+_TWICE = " Twice: before and after."
+
+
 def sysroot(function: F) -> F:
     """--sysroot DIR, once or twice."""
+    return _tree(_TWICE)(function)
+
+
+def one_sysroot(function: F) -> F:
+    """--sysroot DIR, for a command that looks at one moment and refuses a second."""
+    return _tree("")(function)
+
+
+def snapshots(function: F) -> F:
+    """--snapshot FILE, once or twice."""
+    return _file(_TWICE)(function)
+
+
+def one_snapshot(function: F) -> F:
+    """--snapshot FILE, for a command that looks at one moment and refuses a second."""
+    return _file("")(function)
+
+
+def _tree(more: str) -> Callable[[F], F]:
     return click.option(
         "--sysroot",
         "trees",
         multiple=True,
         type=click.Path(path_type=Path),
         metavar="DIR",
-        help="Read a captured tree (proc/, sys/, etc/) instead of this machine. Twice: before and after.",
-    )(function)
+        help=f"Read a captured tree (proc/, sys/, etc/) instead of this machine.{more}",
+    )
 
 
-def snapshots(function: F) -> F:
-    """--snapshot FILE, once or twice."""
+def _file(more: str) -> Callable[[F], F]:
     return click.option(
         "--snapshot",
         "files",
         multiple=True,
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="Read a file of `tuneagent snapshot` instead of this machine. Twice: before and after.",
-    )(function)
+        help=f"Read a file of `tuneagent snapshot` instead of this machine.{more}",
+    )
 
 
 def policies(function: F) -> F:
@@ -89,7 +110,8 @@ def connect(function: F) -> F:
         "--connect",
         multiple=True,
         metavar="URI",
-        help="Ask libvirt there for virtual machines, as with virsh; may be given again.",
+        help="Ask this libvirt for virtual machines, as `virsh -c URI` does, in place of the usual ones; "
+        "may be given again.",
     )(function)
 
 
@@ -106,9 +128,16 @@ _DOMAINS = (
         "domains",
         multiple=True,
         metavar="NAME",
-        help="On a hypervisor: this virtual machine (name or UUID) in full, with its guest; may be given again.",
+        help="On a hypervisor: this virtual machine (name or UUID) in full, and its guest asked through the QEMU guest "
+        "agent, if it runs there; may be given again.",
     ),
-    click.option("--no-guest-agent", "guest_agent", flag_value=False, default=True, help="Ask no guest of a --domain."),
+    click.option(
+        "--no-guest-agent",
+        "guest_agent",
+        flag_value=False,
+        default=True,
+        help="Run nothing in the guest of a --domain.",
+    ),
     click.option(
         "--guest-snapshot",
         "guest_files",
@@ -121,6 +150,7 @@ _DOMAINS = (
     click.option(
         "--allow-monitor",
         is_flag=True,
-        help='Ask QEMU\'s monitor for negotiated features; libvirt marks the domains tainted "custom-monitor".',
+        help="Also ask QEMU's monitor which features were negotiated. libvirt then calls the domains tainted "
+        '"custom-monitor", until they are started anew.',
     ),
 )

@@ -36,8 +36,9 @@ def command(
 ) -> int:
     """Write what this machine shows, raw: file texts, links, netlink answers, and why a part is missing.
 
-    The file holds no packet, no address other than the interfaces' own MAC addresses, and no process but irqbalance;
-    on a hypervisor also the virtual machines' definitions, and QEMU's and vhost's processes.
+    The file holds no packet, no address other than the interfaces' own MAC addresses, and no process but irqbalance.
+    It does hold the kernel's command line, and on a hypervisor the virtual machines' definitions, and QEMU's and
+    vhost's processes: look at it before you send it away.
     `tuneagent advise --snapshot FILE` reads it back. With --tree and --interval, DIR gets t0/ and t1/.
     """
     if tree is not None and file is not None:

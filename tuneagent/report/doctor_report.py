@@ -120,7 +120,10 @@ def _beside(snapshot: Snapshot) -> tuple[_Row, ...]:
             "host settings", ("hypervisor.parameters", "hypervisor.memory"), lambda _: True, "halt polling, vhost, KSM"
         ),
         _Row(
-            "QEMU's monitor", ("hypervisor.virtio",), lambda _: True, "negotiated features, with --allow-monitor only"
+            "QEMU's monitor",
+            ("hypervisor.virtio",),
+            lambda _: host.domains,
+            "negotiated features, asked with --allow-monitor only",
         ),
         _Row("guest agents", (), lambda _: _agents(host), _connected(host)),
     )
@@ -132,7 +135,9 @@ def _threads(host: Hypervisor) -> str:
 
 
 def _agents(host: Hypervisor) -> object:
-    running = [domain for domain in host.domains or () if domain.running]
+    if host.domains is None:  # the way to an agent leads through libvirt
+        return None
+    running = [domain for domain in host.domains if domain.running]
     return None if running and not any(domain.guest_agent for domain in running) else True
 
 
