@@ -15,25 +15,36 @@ from tuneagent.app import exits, options
 @options.policies
 def command(*, name: str | None, directories: tuple[Path, ...]) -> int:
     """Print the page of a rule or a policy; `json` for the keys of --json; without a name, list all pages."""
-    from tuneagent.app import policy_files
+    from tuneagent.app import output, policy_files
     from tuneagent.app.policy_files import RULE_NAMES
+    from tuneagent.report import plain
+    from tuneagent.report.page_text import listed
     from tuneagent.report.policy_text import page
 
+    width = output.terminal_width()
     policies = {policy.name: policy for policy in policy_files.policies(directories)}
     if name is None:
         rows = [(rule, _first_sentence(_page(rule))) for rule in sorted(RULE_NAMES)]
         rows += [(policy.name, policy.title) for policy in policies.values()]
         rows.append(("json", "the keys of --json"))
-        click.echo("\n".join(f"{title:30} {text}" for title, text in rows))
+        click.echo(listed(rows, width))
     elif name in RULE_NAMES:
-        click.echo(_page(name), nl=False)
+        click.echo(_fitted(_page(name), width), nl=False)
     elif name == "json":
-        click.echo(resources.files("tuneagent.report").joinpath("json.md").read_text("utf-8"), nl=False)
+        keys = resources.files("tuneagent.report").joinpath("json.md").read_text("utf-8")
+        click.echo(_fitted(keys, width), nl=False)
     elif name in policies:
-        click.echo(page(policies[name]), nl=False)
+        click.echo(page(policies[name], width or plain.WIDTH), nl=False)
     else:
         raise click.UsageError(_unknown(name, [*RULE_NAMES, *policies, "json"]))
     return exits.DONE
+
+
+def _fitted(page: str, width: int | None) -> str:
+    """As it is written for a pipe, and no wider than the terminal for a person."""
+    from tuneagent.report.page_text import reflowed
+
+    return page if width is None else reflowed(page, width)
 
 
 def _page(rule: str) -> str:

@@ -24,12 +24,17 @@ def emit(document: Document, color: str) -> None:
 
         click.echo(terminal.write(document, _width()), nl=False, color=True)
     else:
-        click.echo(plain.write(document, _width() if sys.stdout.isatty() else plain.WIDTH), nl=False)
+        click.echo(plain.write(document, terminal_width() or plain.WIDTH), nl=False)
 
 
 def emit_json(value: Any) -> None:
     """One JSON value, indented, in UTF-8 with every character beyond ASCII escaped: safe in any log."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=True, allow_nan=False))
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that a person reads on; None for a pipe or a file."""
+    return _width() if sys.stdout.isatty() else None
 
 
 def _width() -> int:

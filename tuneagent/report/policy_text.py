@@ -25,9 +25,9 @@ def reach(expectation: Expectation) -> str:
     return f"{safe(expectation.direction)} {size}"
 
 
-def page(policy: Policy) -> str:
+def page(policy: Policy, width: int = plain.WIDTH) -> str:
     """Everything that the policy's file says, as text."""
-    return plain.write(tuple(_blocks(policy)))
+    return plain.write(tuple(_blocks(policy)), width)
 
 
 def _blocks(policy: Policy) -> Iterator[Block]:
