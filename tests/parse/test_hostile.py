@@ -26,6 +26,8 @@ from tuneagent.parse import (
     irqbalance_env,
     kvm_statistics,
     links,
+    lock_contention,
+    lock_record,
     process_status,
     queue_statistics,
     schedstat,
@@ -69,6 +71,8 @@ VALUE_PARSERS: tuple[Callable[[Any], Any], ...] = (
     kvm_statistics.parse,
     links.parse,
     links.taps,
+    lock_contention.parse,
+    lock_record.parse,
     queue_statistics.parse,
     units.parse,
     virtio_status.parse,
@@ -93,7 +97,8 @@ TEXTS = st.one_of(
 KEYS = st.sampled_from(
     ["eth0", "channels", "rings", "coalesce", "features", "statistics", "combined", "error", "detail", "type", "index",
      "name", "ifindex", "monotonic_ns", "ActiveState", "connections", "uri",
-     "domains", "xml", "state", "7", "vcpus", "0", "exits", "vcpu.0.exits.sum", "alias", "\x00", ""]
+     "domains", "xml", "state", "7", "vcpus", "0", "exits", "vcpu.0.exits.sum", "alias",
+     "opened_at_ns", "per_cpu", "spin", "events", "stacks", "tasks", "\x00", ""]
 ) | st.text(max_size=5)  # fmt: skip
 SCALARS = (
     st.none()
