@@ -95,4 +95,4 @@ def test_without_the_library_the_remedy_is_to_install_it(monkeypatch: pytest.Mon
     with pytest.raises(SourceError, match="libvirt-python") as caught:
         guest_libvirt.transport("qemu:///system", TEST_UUID)
     assert caught.value.reason is Reason.ABSENT
-    assert "tuneagent[hypervisor]" in (caught.value.remedy or "")
+    assert "libvirt-python" in (caught.value.remedy or "")

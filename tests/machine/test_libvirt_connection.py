@@ -156,7 +156,8 @@ def test_without_libvirt_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "libvirt", None)
     error = refused(Connection(TEST))
     assert (error.reason, error.detail) == (Reason.ABSENT, "libvirt-python is not installed")
-    assert error.remedy == "pip install 'tuneagent[hypervisor]' or the distribution's python3-libvirt"
+    assert error.remedy is not None
+    assert "pip install libvirt-python" in error.remedy
 
 
 def test_libvirt_python_without_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,9 @@ SESSION_SOCKETS = ("libvirt/libvirt-sock", "libvirt/virtqemud-sock")
 TIMEOUT_S = 10.0
 CLOSE_TIMEOUT_S = 2.0
 MOST_DETAIL = 200
-INSTALL = "pip install 'tuneagent[hypervisor]' or the distribution's python3-libvirt"
+INSTALL = (
+    "packaging/prepare run .venv, where libvirt is installed; elsewhere pip install libvirt-python, which builds it"
+)
 START = "start libvirt's daemon (libvirtd or virtqemud), where the domains are libvirt's"
 BECOME = "run as root, or as a member of the group libvirt"
 
