@@ -204,7 +204,9 @@ class LockClass:
     hold_total_us: float
     hold_avg_us: float | None
     points: tuple[tuple[str, int], ...]
-    """(symbol+offset, count) of the places that waited."""
+    """(symbol+offset, count) of the places that waited; the rows -R and -W of one class share them."""
+    holders: tuple[tuple[str, int], ...] = ()
+    """(symbol+offset, count) of the places that held the lock meanwhile; shared in the same way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,3 +220,54 @@ class LockStat:
     """Lock debugging was switched off by a fault: the figures stand still."""
     classes: tuple[LockClass, ...]
     read_at_ns: int | None = None
+
+
+class ImportedBy(StrEnum):
+    """What a row of ``perf lock contention`` stands for (tools/perf/builtin-lock.c, ``aggr_mode``)."""
+
+    CALLER = "caller"
+    TASK = "task"
+    OWNER = "owner"
+    """The task that held the lock."""
+    LOCK = "lock"
+    CGROUP = "cgroup"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedWaits:
+    """One row of ``perf lock contention``; None for a column that was not printed."""
+
+    name: str | None
+    """Symbol of the caller or of the lock, name of the task, path of the cgroup; None where perf knew none."""
+    kind: LockKind | None
+    """None for tasks and cgroups, and for ``rwlock`` and ``rwsem`` without their direction."""
+    kind_text: str | None
+    """The type as printed."""
+    waits: int | None
+    wait_total_ns: int | None
+    wait_max_ns: int | None
+    wait_min_ns: int | None
+    wait_avg_ns: int | None
+    offset: int | None = None
+    """Bytes into the caller's symbol."""
+    tid: int | None = None
+    address: int | None = None
+    """Of the lock; also of a caller without symbol."""
+    stack: Stack = ()
+    """Printed by -v only."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedLocks:
+    """What a text of ``perf lock contention`` says."""
+
+    by: ImportedBy
+    rows: tuple[ImportedWaits, ...]
+    """In the order of the text."""
+    rounded: bool
+    """Whether the times are cut to two decimals of their unit: all forms but that of -x."""
+    bad: int | None
+    """Broken sequences of events, or waits that perf could not keep; None where it did not say."""
+    total: int | None
+    remarks: tuple[str, ...]
+    """Perf's own warnings, as printed."""
