@@ -130,6 +130,17 @@ def test_a_name_that_one_vcpu_has_in_one_sample_only_has_no_total() -> None:
     assert rate.vcpus == {0: {"exits": 1.0, "hypercalls": 2.0}, 1: {"exits": 2.0}}
 
 
+def test_a_process_number_that_another_machine_has_now_is_no_same_machine() -> None:
+    def undefined(uuid: str, name: str, exits: int) -> Hypervisor:
+        counters = replace(totals(exits), uuid=uuid)
+        return with_kvm(counters, domains=None, processes=(QemuProcess(make.PID, uuid, name),), threads=())
+
+    view = machines(undefined(make.UUID, "web1", 5), undefined(OTHER, "web2", 90_000))
+
+    assert (view.gone, view.new) == (("web1",), ("web2",))
+    assert view.domains[0].kvm is None
+
+
 def test_counters_of_two_sources_are_not_compared() -> None:
     before, after = with_kvm(totals(10), source=KvmSource.STATS_FD), with_kvm(totals(50), source=KvmSource.DEBUGFS)
 

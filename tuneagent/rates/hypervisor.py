@@ -68,7 +68,9 @@ class _Pairs:
             return same
         if machine.uuid is None:
             return self._by_key.get(machine.key) if machine.pid is None else None
-        return self._by_key.get(machine.key) or self._by_uuid.get(machine.uuid)
+        # A key may be a process number, which another machine may have got meanwhile.
+        known = self._by_key.get(machine.key)
+        return known if known is not None and known.uuid == machine.uuid else self._by_uuid.get(machine.uuid)
 
 
 def _only_here(machine: Machine, other: Machine | None, here: Hypervisor, there: Hypervisor) -> bool:
