@@ -46,6 +46,11 @@ def test_two_machines_of_one_process_are_counted_together(tmp_path: Path) -> Non
     assert seen(tmp_path).kvm[0].totals == {"exits": 39}
 
 
+def test_what_is_no_number_of_64_bits_is_no_counter(tmp_path: Path) -> None:
+    counters(tmp_path, "4242-14", exits=2**64 - 1, io_exits=2**64, halt_exits="", mmio_exits="0x1f")
+    assert seen(tmp_path).kvm[0].totals == {"exits": 2**64 - 1}
+
+
 def test_without_a_count_of_exits_the_family_is_summed(tmp_path: Path) -> None:
     counters(tmp_path, "4242-14", exit_userspace=120, exit_instruction=4000, exit_wait_state=90, halt_wakeup=7)
     found = seen(tmp_path).kvm[0]

@@ -11,9 +11,11 @@ from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.errors import ParseError, SourceError
 from tuneagent.model.missing import Missing, Reason
 from tuneagent.parse import cpulist
-from tuneagent.parse.lines import single
+from tuneagent.parse.lines import U64_MAX, single
 
 T = TypeVar("T")
+_BROKEN = frozenset({Reason.MALFORMED, Reason.TOO_LARGE})
+"""There is an answer, and it is no good."""
 
 
 class Gaps:
@@ -63,11 +65,12 @@ class Gaps:
     ) -> tuple[T, int | None] | None:
         """A source that is no file, through its parser, with the time of its read. Asked once for all collectors.
 
-        ``optional``: that it has no answer, for whatever reason, needs no note.
+        ``optional``: that it has no answer needs no note; that what it answers is broken does, for another source that
+        stands in for it would be blamed.
         """
         answer = self._captured.get(name) or self._ask(name)
         if isinstance(answer, SourceError):
-            if not optional:
+            if not optional or answer.reason in _BROKEN:
                 self.missing.append(answer.missing(what))
             return None
         value = self.understood(what, name, answer.value, parse)
@@ -147,6 +150,8 @@ def integer(text: str, low: int = 0) -> int:
     number = int(word)
     if number < low:
         raise ParseError(f"expected a number from {low} up, found {number}", 1)
+    if number > U64_MAX:
+        raise ParseError(f"expected a number of 64 bits, found {number}", 1)
     return number
 
 
