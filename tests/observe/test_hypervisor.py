@@ -3,11 +3,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.observe.host import KVM, UUID, Counting, counters, gaps, look, qemu, seen, task
 from tests.observe.looking import Refusing, put
 from tests.trees import guest
 from tuneagent.model.hypervisor import QemuProcess, VirtioStatus
 from tuneagent.model.missing import Reason
+from tuneagent.observe import threads
 
 XML = f"<domain type='kvm'><name>web1</name><uuid>{UUID}</uuid><vcpu>{{}}</vcpu><devices/></domain>"
 
@@ -91,7 +94,10 @@ def test_the_monitor_that_was_asked_is_read(tmp_path: Path) -> None:
     assert seen(tmp_path).virtio == (VirtioStatus(UUID, "net0", frozenset({"VIRTIO_F_X"}), 2, True),)
 
 
-def test_a_vcpu_that_was_added_is_looked_for(tmp_path: Path) -> None:
+def test_of_many_a_vcpu_is_looked_for_where_the_definition_has_one_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads, "FEW_THREADS", 1)
     libvirt(tmp_path)
     qemu(tmp_path, 4242)
     task(tmp_path, 4242, 4243, "CPU 0/KVM")

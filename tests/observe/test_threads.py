@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -139,7 +140,10 @@ def test_those_of_a_domain_in_detail_are_all_read(tmp_path: Path, monkeypatch: p
         assert found.threads_left_out == 2
 
 
-def test_known_threads_are_read_without_a_look_at_all_tasks(tmp_path: Path) -> None:
+def test_many_known_threads_are_read_without_a_look_at_all_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads, "FEW_THREADS", 2)
     two(tmp_path)
     first = look(tmp_path)
     task(tmp_path, 4242, 4243, "CPU 0/KVM", cpu=7, times=(5_000_000, 70))
@@ -150,7 +154,17 @@ def test_known_threads_are_read_without_a_look_at_all_tasks(tmp_path: Path) -> N
     assert "/proc/4242/task" not in source.asked
 
 
-def test_with_another_process_all_tasks_are_looked_at(tmp_path: Path) -> None:
+def test_of_few_a_worker_that_took_the_place_of_another_is_found(tmp_path: Path) -> None:
+    qemu(tmp_path, 4242)
+    task(tmp_path, 4242, 4250, "vhost-4242")
+    first = look(tmp_path)
+    shutil.rmtree(tmp_path / "proc/4242/task/4250")
+    task(tmp_path, 4242, 4251, "vhost-4242")
+    assert [one.tid for one in of(seen(tmp_path, first), ThreadRole.VHOST)] == [4251]
+
+
+def test_with_another_process_all_tasks_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "FEW_THREADS", 2)
     two(tmp_path)
     first = look(tmp_path)
     qemu(tmp_path, 6060, "7" + OTHER[1:], "web3")

@@ -23,7 +23,7 @@ from tuneagent.parse import process_status, schedstat, task_stat
 MOST_VCPU_THREADS = 1024
 """Read in one sample over all virtual machines, besides those of the machines that were asked for by name."""
 FEW_THREADS = 512
-"""Up to so many the affinity of every thread is read in every sample."""
+"""Up to so many all are looked for, and the affinity of each is read, in every sample."""
 KTHREADD = 2
 """Parent of all kernel threads (init/main.c, rest_init())."""
 
@@ -82,9 +82,12 @@ class Wanted:
 def observe(gaps: Gaps, wanted: Wanted, known: Hypervisor | None = None) -> Served:
     """The threads of these processes, by process. What ends while it is looked at is left out.
 
-    ``known`` is an earlier sample whose virtual machines have the same processes, vCPUs and interfaces: its threads are
-    read again. To list all tasks of a thousand processes costs more than all the rest of a sample.
+    ``known`` is an earlier sample whose virtual machines have the same processes, vCPUs and interfaces: where it has
+    many threads, they are read again and none are looked for. To list all tasks of a thousand processes costs more than
+    all the rest of a sample.
     """
+    if known is not None and len(known.threads) <= FEW_THREADS:
+        known = None
     if known is None or {thread.pid for thread in known.threads} != wanted.pids:
         tasks, left_out = _found(gaps, wanted)
     else:
