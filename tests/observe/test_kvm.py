@@ -51,6 +51,17 @@ def test_what_is_no_number_of_64_bits_is_no_counter(tmp_path: Path) -> None:
     assert seen(tmp_path).kvm[0].totals == {"exits": 2**64 - 1}
 
 
+def test_powerpc_has_another_name_for_exits(tmp_path: Path) -> None:
+    counters(tmp_path, "4242-14", sum_exits=70, mmio_exits=4)
+    found = seen(tmp_path).kvm[0]
+    assert (found.totals, found.exits_are_a_sum) == ({"exits": 70, "mmio_exits": 4}, False)
+
+
+def test_loongarch_has_kinds_of_exits_and_no_count_of_all(tmp_path: Path) -> None:
+    counters(tmp_path, "4242-14", int_exits=3, idle_exits=5, cpucfg_exits=1, signal_exits=2)
+    assert seen(tmp_path).kvm[0].totals == {"int_exits": 3, "idle_exits": 5, "cpucfg_exits": 1, "signal_exits": 2}
+
+
 def test_without_a_count_of_exits_the_family_is_summed(tmp_path: Path) -> None:
     counters(tmp_path, "4242-14", exit_userspace=120, exit_instruction=4000, exit_wait_state=90, halt_wakeup=7)
     found = seen(tmp_path).kvm[0]

@@ -34,3 +34,9 @@ def test_names_that_are_read() -> None:
         "exit_null",
         "halt_wait_ns",
     ]
+
+
+def test_what_powerpc_calls_exits_is_no_sum_of_a_family() -> None:
+    found = gathered(7, None, {0: {"sum_exits": 40, "mmio_exits": 5}, 1: {"sum_exits": 2, "mmio_exits": 6}})
+    assert (found.totals, found.exits_are_a_sum) == ({"exits": 42, "mmio_exits": 11}, False)
+    assert found.vcpus[1] == {"exits": 2, "mmio_exits": 6}

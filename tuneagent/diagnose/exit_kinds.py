@@ -24,9 +24,16 @@ MEANING = {
     "hypercalls": "calls of the guest to KVM",
     "hvc_exit_stat": "calls of the guest to KVM",
     "notify_window_exits": "the guest kept interrupts out too long",
+    "ecall_exit_stat": "calls of the guest to KVM",
+    "csr_exit_user": "registers that QEMU serves",
+    "csr_exit_kernel": "registers that the kernel serves",
+    "int_exits": "an interrupt of the host came",
+    "idle_exits": "the guest went idle",
+    "cpucfg_exits": "the guest asked what the CPU can do",
+    "hypercall_exits": "calls of the guest to KVM",
 }
-"""What KVM counts under each name (arch/x86/kvm, arch/arm64/kvm)."""
-IDLE = ("halt_exits", "wfi_exit_stat")
+"""What KVM counts under each name (arch/x86/kvm, arch/arm64/kvm, arch/riscv/kvm, arch/loongarch/kvm)."""
+IDLE = ("halt_exits", "wfi_exit_stat", "idle_exits")
 UNNAMED = "without a kind: notifications through ioeventfd, timers, interrupts between vCPUs, page faults"
 SHOWN = 5
 

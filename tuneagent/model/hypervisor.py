@@ -24,8 +24,18 @@ EXIT_KINDS = (
     "hvc_exit_stat",
     "mmio_exit_user",
     "mmio_exit_kernel",
+    "ecall_exit_stat",
+    "csr_exit_user",
+    "csr_exit_kernel",
+    "int_exits",
+    "idle_exits",
+    "cpucfg_exits",
+    "hypercall_exits",
 )
-"""KVM's names of exits by kind (arch/x86/kvm/x86.c, arch/arm64/kvm/guest.c). Not all exits have a kind."""
+"""KVM's names of exits by kind (arch/x86/kvm/x86.c, arch/arm64/kvm/guest.c, arch/riscv/kvm/vcpu.c,
+arch/loongarch/kvm/vcpu.c, of which the last counts kinds only). Not all exits have a kind."""
+SUM_EXITS = "sum_exits"
+"""What powerpc calls ``exits`` since Linux 5.14 (arch/powerpc/kvm/book3s.c)."""
 EXIT_FAMILY = "exit_"
 """s390x has no ``exits`` but a family of names that begin so (arch/s390/kvm/kvm-s390.c)."""
 OTHER_COUNTERS = (
@@ -41,7 +51,7 @@ OTHER_COUNTERS = (
     "insn_emulation",
     "preemption_reported",
 )
-KVM_COUNTERS = ("exits", *EXIT_KINDS, *OTHER_COUNTERS)
+KVM_COUNTERS = ("exits", SUM_EXITS, *EXIT_KINDS, *OTHER_COUNTERS)
 """The counters that are read, besides those of :data:`EXIT_FAMILY`; all grow only."""
 
 

@@ -13,16 +13,16 @@ from itertools import islice
 from typing import Any
 
 from tuneagent.model.errors import ParseError, SourceError
-from tuneagent.model.hypervisor import EXIT_FAMILY, KVM_COUNTERS, KvmCounters, KvmSource, QemuProcess
+from tuneagent.model.hypervisor import EXIT_FAMILY, KVM_COUNTERS, SUM_EXITS, KvmCounters, KvmSource, QemuProcess
 from tuneagent.model.missing import Reason
 from tuneagent.observe.gaps import Gaps, integer
 from tuneagent.parse import domain_statistics, kvm_statistics, process_status
-from tuneagent.parse.kvm_counters import with_exits
+from tuneagent.parse.kvm_counters import has_family_only, with_exits
 
 DEBUGFS = "/sys/kernel/debug/kvm"
 MOST_COUNTER_FILES = 6144
 """Read of debugfs in one sample; a host of a thousand virtual machines gets those of :data:`FIRST` only."""
-FIRST = ("exits", "io_exits", "mmio_exits", "halt_exits", "wfi_exit_stat", "halt_poll_fail_ns", "irq_exits")
+FIRST = ("exits", SUM_EXITS, "io_exits", "mmio_exits", "halt_exits", "wfi_exit_stat", "halt_poll_fail_ns", "irq_exits")
 """What is read first where not all can be."""
 
 _DIRECTORY = re.compile(r"([1-9][0-9]{0,9})-[0-9]{1,10}")
@@ -132,7 +132,7 @@ class _Reading:
         self._wanted = wanted
         self._names = self._told()
         most = MOST_COUNTER_FILES // max(1, len(self._machines))
-        few = max(most, len(FIRST))
+        few = max(most, sum(name in FIRST for name in self._names))
         self._few = tuple(name for at, name in enumerate(self._names) if at < few or name.startswith(EXIT_FAMILY))
 
     def counters(self, processes: tuple[QemuProcess, ...]) -> tuple[KvmCounters, ...]:
@@ -195,8 +195,7 @@ class _Reading:
 
 
 def _summed(one: KvmCounters) -> KvmCounters:
-    totals = with_exits(one.totals)
-    return one if totals is one.totals else replace(one, totals=totals, exits_are_a_sum=True)
+    return replace(one, totals=with_exits(one.totals), exits_are_a_sum=has_family_only(one.totals))
 
 
 def _sum(one: KvmCounters, more: KvmCounters) -> KvmCounters:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tuneagent.model.hypervisor import EXIT_FAMILY, KVM_COUNTERS, KvmCounters
+from tuneagent.model.hypervisor import EXIT_FAMILY, KVM_COUNTERS, SUM_EXITS, KvmCounters
 from tuneagent.parse.json_values import natural
 from tuneagent.parse.lines import U64_MAX
 
@@ -49,21 +49,24 @@ def gathered(pid: int | None, uuid: str | None, vcpus: dict[int, dict[str, int]]
     The total of a name is there only where every vCPU tells it: a sum that lacks a part would be a wrong number. On a
     kernel without ``exits`` (s390x) the sum of the ``exit_*`` family takes its place.
     """
-    are_a_sum = bool(vcpus) and all(_has_family_only(counters) for counters in vcpus.values())
-    if are_a_sum:
+    are_a_sum = bool(vcpus) and all(has_family_only(counters) for counters in vcpus.values())
+    if are_a_sum or any(SUM_EXITS in counters for counters in vcpus.values()):
         vcpus = {vcpu: with_exits(counters) for vcpu, counters in vcpus.items()}
     return KvmCounters(pid, uuid, _totals(vcpus), dict(sorted(vcpus.items())), None, are_a_sum)
 
 
 def with_exits(counters: dict[str, int]) -> dict[str, int]:
-    """The same with ``exits`` as the sum of the ``exit_*`` family, where it is not there and the family is."""
-    if not _has_family_only(counters):
+    """The same with ``exits``, where that has another name or is the sum of the ``exit_*`` family."""
+    if "exits" not in counters and SUM_EXITS in counters:
+        return {"exits": counters[SUM_EXITS]} | {name: told for name, told in counters.items() if name != SUM_EXITS}
+    if not has_family_only(counters):
         return counters
     return {"exits": sum(count for name, count in counters.items() if name.startswith(EXIT_FAMILY)), **counters}
 
 
-def _has_family_only(counters: dict[str, int]) -> bool:
-    return "exits" not in counters and any(name.startswith(EXIT_FAMILY) for name in counters)
+def has_family_only(counters: dict[str, int]) -> bool:
+    """Whether exits are counted by the names of the ``exit_*`` family only."""
+    return not counters.keys() & {"exits", SUM_EXITS} and any(name.startswith(EXIT_FAMILY) for name in counters)
 
 
 def _totals(vcpus: dict[int, dict[str, int]]) -> dict[str, int]:
