@@ -39,6 +39,12 @@ def test_a_machine_of_unknown_size_is_told_as_such() -> None:
     clear(judge, make.host_view(replace(unknown, kvm=counted({"exits": 10_000.0}))))
 
 
+def test_without_a_definition_the_vcpus_that_were_seen_share_the_total() -> None:
+    one = make.domain_view(definition=None, kvm=counted({"exits": 80_000.0}), vcpus_seen=1)
+    assert finding(judge, make.host_view(one)).severity is Severity.WARNING
+    clear(judge, make.host_view(replace(one, vcpus_seen=4)))
+
+
 def test_the_sum_of_a_family_is_called_a_sum() -> None:
     rate = counted({"exits": 120_000.0, "exit_userspace": 80_000.0, "exit_null": 40_000.0}, exits_are_a_sum=True)
     found = finding(judge, make.host_view(make.domain_view(kvm=rate)))

@@ -27,7 +27,7 @@ def test_reads_the_totals_of_each_machine_and_passes_over_what_is_no_number(tmp_
     found = seen(tmp_path)
     assert found.kvm_source is KvmSource.DEBUGFS
     assert found.kvm == (
-        KvmCounters(4242, UUID, {"exits": 9, "halt_exits": 4}, {}, None),
+        KvmCounters(4242, UUID, {"exits": 9, "halt_exits": 4}, {}, None, directories=1),
         KvmCounters(5151, None, {"exits": 5}, {}, None),
     )
 
@@ -43,7 +43,26 @@ def test_two_machines_of_one_process_are_counted_together(tmp_path: Path) -> Non
     qemu(tmp_path, 4242)
     counters(tmp_path, "4242-14", exits=9, halt_exits=4)
     counters(tmp_path, "4242-15", exits=30)
-    assert seen(tmp_path).kvm[0].totals == {"exits": 39}
+    for directory in ("4242-14/vcpu0", "4242-15/vcpu0", "4242-15/vcpu1"):
+        counters(tmp_path, directory, guest_mode=1)
+    (found,) = seen(tmp_path).kvm
+    assert (found.totals, found.vcpu_count) == ({"exits": 39}, 3)
+
+
+def test_the_directories_of_vcpus_are_counted_where_no_definition_tells_how_many(tmp_path: Path) -> None:
+    counters(tmp_path, "4242-14", exits=9)
+    for name in ("vcpu0", "vcpu12", "vcpu", "vcpux", "vcpu3-old"):
+        counters(tmp_path, f"4242-14/{name}", guest_mode=1)
+    assert seen(tmp_path).kvm[0].vcpu_count == 2
+
+
+def test_they_are_not_listed_where_a_definition_tells(tmp_path: Path) -> None:
+    qemu(tmp_path, 4242)
+    counters(tmp_path, "4242-14", exits=9)
+    counters(tmp_path, "4242-14/vcpu0", guest_mode=1)
+    told = {"state": "running", "xml": f"<domain type='kvm'><name>a</name><uuid>{UUID}</uuid><vcpu>3</vcpu></domain>"}
+    statistics(tmp_path, "domains", {"connections": [{"uri": "qemu:///system", "domains": [told]}]})
+    assert seen(tmp_path).kvm[0].vcpu_count is None
 
 
 def test_what_is_no_number_of_64_bits_is_no_counter(tmp_path: Path) -> None:

@@ -141,6 +141,24 @@ def test_a_process_number_that_another_machine_has_now_is_no_same_machine() -> N
     assert view.domains[0].kvm is None
 
 
+def test_the_number_of_vcpus_comes_from_the_definition_then_kvm_then_the_threads() -> None:
+    kvm = replace(totals(9), directories=5)
+    nobody = make.hypervisor(domains=None, kvm=(kvm,), kvm_source=KvmSource.DEBUGFS)
+    assert only(make.hypervisor(), make.hypervisor(kvm=(kvm,))).vcpus == 2
+    assert only(nobody, nobody).vcpus == 5
+    blind = replace(nobody, kvm=(totals(9),))
+    assert only(blind, blind).vcpus == 2
+    partly = replace(blind, threads_left_out=1)
+    assert only(partly, partly).vcpus is None
+
+
+def test_what_was_counted_so_far_is_there_without_rates() -> None:
+    (domain,) = machines(None, with_kvm(totals(4210))).domains
+    assert domain.kvm is None
+    assert domain.counters is not None
+    assert domain.counters.totals["exits"] == 4210
+
+
 def test_counters_of_two_sources_are_not_compared() -> None:
     before, after = with_kvm(totals(10), source=KvmSource.STATS_FD), with_kvm(totals(50), source=KvmSource.DEBUGFS)
 

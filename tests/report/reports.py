@@ -97,6 +97,7 @@ def hypervisor() -> AdviseReport:
             definition=make_hypervisor.domain(pending=pending),
             virtio=(make_hypervisor.virtio_status(),),
             guest=make_hypervisor.guest(rates=partly),
+            counters=make_hypervisor.kvm_counters(),
         ),
         make_hypervisor.domain_view(
             key="pid 77",

@@ -7,7 +7,7 @@ import pytest
 from tests import make_hypervisor
 from tests.report import reports
 from tuneagent.model.advise import AdviseReport, State
-from tuneagent.model.domain_view import DomainView
+from tuneagent.model.domain_view import TOGETHER, DomainView
 from tuneagent.model.finding import Clear, Finding, Severity, Unjudged
 from tuneagent.model.plan import Plan
 from tuneagent.report import advise_text, plain, terminal
@@ -226,3 +226,37 @@ def test_no_finding_on_what_could_not_be_looked_into_is_no_good_news() -> None:
 
     assert row(shown, "blind")[-1] == "?"
     assert "1 running with an unknown number of vCPUs" in shown
+
+
+def without_libvirt(*domains: DomainView) -> str:
+    nothing = make_hypervisor.hypervisor(domains=None, processes=None, parameters={})
+    view = make_hypervisor.host_view(*domains, after=make_hypervisor.host(hypervisor=nothing))
+    return text(reports.report(reports.CLEAR, view=view))
+
+
+def test_what_is_counted_of_all_together_is_no_virtual_machine() -> None:
+    both = {"definition": None, "kvm": None, "counters": make_hypervisor.kvm_counters(), "threads": (), "taps": ()}
+    every = make_hypervisor.domain_view(key=TOGETHER, name=TOGETHER, pid=None, **both)
+    alone = without_libvirt(every)
+    assert "KVM runs some and tells none by itself; libvirt did not tell" in alone
+    assert "vhost_net unknown" in alone
+    beside = without_libvirt(every, make_hypervisor.domain_view(key="pid 7", name="pid 7", vcpus_seen=3, **both))
+    assert "1 running with 3 vCPUs" in beside
+
+
+def test_one_sample_tells_what_was_counted_so_far() -> None:
+    counters = make_hypervisor.kvm_counters(totals={"exits": 4210}, vcpus={}, exits_are_a_sum=True)
+    told = text(
+        reports.report(
+            view=make_hypervisor.host_view(make_hypervisor.domain_view(kvm=None, kvm_reason="one", counters=counters))
+        )
+    )
+    assert "Exits unknown: one" in told
+    assert "Exits so far: 4,210, the sum of the kinds that this kernel counts" in told
+
+
+def test_a_machine_without_a_uuid_or_a_name_is_not_called_twice() -> None:
+    told = text(reports.report(view=make_hypervisor.host_view(make_hypervisor.domain_view(key=""))))
+    assert "domain web1\n" in told
+    told = text(reports.report(view=make_hypervisor.host_view(make_hypervisor.domain_view(key="pid 7", name="pid 7"))))
+    assert "domain pid 7\n" in told

@@ -109,10 +109,8 @@ def interfaces(domain: DomainView, say: Callable[[Domain, DomainInterface], Judg
 
 
 def vcpus(domain: DomainView) -> int | None:
-    """How many vCPUs it has: by its definition, else by KVM's counters; None where neither tells."""
-    if domain.definition is not None and domain.definition.vcpus:
-        return domain.definition.vcpus
-    return len(domain.kvm.vcpus) or None if domain.kvm is not None else None
+    """How many vCPUs it has: by its definition, else by KVM or its threads; None where none of them tells."""
+    return domain.vcpus
 
 
 def packets(tap: TapRate | None) -> float | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tuneagent.model.domain import Domain, DomainInterface
-from tuneagent.model.hypervisor import DomainThread, KvmSource, Tap, ThreadRole, VirtioStatus, is_exit_kind
+from tuneagent.model.hypervisor import DomainThread, KvmCounters, KvmSource, Tap, ThreadRole, VirtioStatus, is_exit_kind
 
 if TYPE_CHECKING:
     from tuneagent.model.nic import Nic
@@ -140,6 +140,10 @@ class DomainView:
     virtio: tuple[VirtioStatus, ...] = ()
     guest: Guest | None = None
     """None where the guest was not asked for."""
+    vcpus_seen: int | None = None
+    """vCPUs by KVM or by their threads; None where neither tells of all."""
+    counters: KvmCounters | None = None
+    """KVM's counters as they stood in the later sample; None where they were not seen."""
     apart: str | None = None
     """What tells it from another of the same name (system and session, say): its key, or the start of it."""
 
@@ -159,6 +163,12 @@ class DomainView:
         others = self.definition.interfaces if self.definition else ()
         shared = any(one.mac == interface.mac and one.position != interface.position for one in others)
         return None if shared else interface.mac
+
+    @property
+    def vcpus(self) -> int | None:
+        """How many vCPUs it has: by its definition, else by what was seen of it; None where neither tells."""
+        defined = self.definition.vcpus if self.definition is not None else None
+        return defined or (len(self.kvm.vcpus) if self.kvm is not None else 0) or self.vcpus_seen
 
     def of_role(self, role: ThreadRole) -> tuple[ThreadRate, ...]:
         """Its threads of one kind."""

@@ -87,6 +87,13 @@ class KvmCounters:
     read_at_ns: int | None
     exits_are_a_sum: bool = False
     """True where the kernel has no ``exits`` and ``totals["exits"]`` is the sum of the ``exit_*`` family."""
+    directories: int | None = None
+    """Directories of vCPUs that KVM has of it in debugfs; None where they were not looked at or are none."""
+
+    @property
+    def vcpu_count(self) -> int | None:
+        """How many vCPUs it has, as far as KVM tells."""
+        return len(self.vcpus) or self.directories
 
 
 class ThreadRole(StrEnum):

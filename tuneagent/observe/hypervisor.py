@@ -54,7 +54,8 @@ def observe(gaps: Gaps, previous: Hypervisor | None = None, detail: frozenset[st
     processes = signs.processes or ()
     known = domains.observe(gaps) if signs.libvirt or processes else None
     in_full = _pids(processes, known or (), detail)
-    counted = kvm.observe(gaps, signs.debugfs, processes, in_full)
+    sized = frozenset(domain.uuid for domain in known or () if domain.vcpus is not None)
+    counted = kvm.observe(gaps, signs.debugfs, processes, in_full, sized)
     served = threads.observe(gaps, _wanted(signs, counted, in_full), _unchanged(previous, known))
     return Hypervisor(
         domains=known,

@@ -26,6 +26,7 @@ FIRST = ("exits", SUM_EXITS, "io_exits", "mmio_exits", "halt_exits", "wfi_exit_s
 """What is read first where not all can be."""
 
 _DIRECTORY = re.compile(r"([1-9][0-9]{0,9})-[0-9]{1,10}")
+_VCPU_DIRECTORY = re.compile(r"vcpu[0-9]{1,5}")
 _MOST_MACHINES = 16_384
 _MOST_NAMES = 128
 _MOST_LISTED = 16
@@ -68,15 +69,20 @@ def together(gaps: Gaps, debugfs: Debugfs) -> bool:
 
     A machine that has KVM loaded and runs nothing counts none. SourceError where lockdown keeps the counters closed.
     """
-    return not debugfs.machines and bool(debugfs.names) and bool(_Reading(gaps, debugfs, frozenset()).counters(()))
+    return not debugfs.machines and bool(debugfs.names) and bool(_Reading(gaps, debugfs).counters(()))
 
 
 def observe(
-    gaps: Gaps, debugfs: Debugfs, processes: tuple[QemuProcess, ...], wanted: frozenset[int] = frozenset()
+    gaps: Gaps,
+    debugfs: Debugfs,
+    processes: tuple[QemuProcess, ...],
+    wanted: frozenset[int] = frozenset(),
+    sized: frozenset[str] = frozenset(),
 ) -> Counted:
     """The counters by the first source that has any; of the processes ``wanted`` all that the source tells.
 
-    One note where none has: debugfs's reason, for that is the source that every kernel with KVM has.
+    How many vCPUs a virtual machine has is not looked for where its UUID is one of ``sized``. One note where none has:
+    debugfs's reason, for that is the source that every kernel with KVM has.
     """
     own = _captured(gaps, "kvm-statistics", kvm_statistics.parse)
     if own:
@@ -84,7 +90,7 @@ def observe(
         named = (replace(one, uuid=uuids.get(one.pid)) if one.pid is not None else one for one in own)
         return Counted(KvmSource.STATS_FD, tuple(named))
     try:
-        counters = _Reading(gaps, debugfs, wanted).counters(processes)
+        counters = _Reading(gaps, debugfs, wanted, sized).counters(processes)
     except SourceError as error:
         debugfs = Debugfs(debugfs.names, error)
         counters = ()
@@ -125,11 +131,19 @@ def _note(gaps: Gaps, debugfs: Debugfs) -> None:
 class _Reading:
     """One pass over debugfs. What refuses one file refuses all: PERMISSION ends the pass with SourceError."""
 
-    def __init__(self, gaps: Gaps, debugfs: Debugfs, wanted: frozenset[int]) -> None:
+    def __init__(
+        self,
+        gaps: Gaps,
+        debugfs: Debugfs,
+        wanted: frozenset[int] = frozenset(),
+        sized: frozenset[str] = frozenset(),
+    ) -> None:
         self._source = gaps.source
         self._debugfs = debugfs
         self._machines = debugfs.machines
         self._wanted = wanted
+        self._sized = sized
+        self._listings: dict[str, tuple[str, ...]] = {}
         self._names = self._told()
         most = MOST_COUNTER_FILES // max(1, len(self._machines))
         few = max(most, sum(name in FIRST for name in self._names))
@@ -145,6 +159,7 @@ class _Reading:
             pid = thread if thread in uuids else self._process(thread)
             one = self._read(path, pid, uuids.get(pid), self._names if pid in self._wanted else self._few)
             if one is not None:
+                one = replace(one, directories=self._vcpus(path, one.uuid))
                 found[pid] = _sum(found[pid], one) if pid in found else one
         return tuple(found.values())
 
@@ -155,9 +170,17 @@ class _Reading:
         family = sorted(name for name in names if name.startswith(EXIT_FAMILY) and len(name) <= _MOST_NAMES)
         return (*(name for name in _ORDER if name in names), *family[:_MOST_NAMES])
 
+    def _vcpus(self, path: str, uuid: str | None) -> int | None:
+        """How many vCPUs have a directory; None where another tells it, and on kernels that make none."""
+        if uuid in self._sized:
+            return None
+        return sum(_VCPU_DIRECTORY.fullmatch(name) is not None for name in self._listed(path)) or None
+
     def _listed(self, path: str) -> tuple[str, ...]:
         try:
-            return self._source.names(path)
+            if path not in self._listings:
+                self._listings[path] = self._source.names(path)
+            return self._listings[path]
         except SourceError as error:
             if error.reason is Reason.PERMISSION:
                 raise
@@ -201,4 +224,5 @@ def _summed(one: KvmCounters) -> KvmCounters:
 def _sum(one: KvmCounters, more: KvmCounters) -> KvmCounters:
     """Two virtual machines of one process as one: only what both tell."""
     totals = {name: count + more.totals[name] for name, count in one.totals.items() if name in more.totals}
-    return replace(one, totals=totals)
+    directories = one.directories + more.directories if one.directories and more.directories else None
+    return replace(one, totals=totals, directories=directories)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tuneagent.model.domain_view import TOGETHER, DomainView, HypervisorView, KvmRate, TapRate, ThreadRate
-from tuneagent.model.hypervisor import Hypervisor, KvmSource, VirtioStatus
+from tuneagent.model.hypervisor import Hypervisor, KvmSource, ThreadRole, VirtioStatus
 from tuneagent.model.missing import Missing
 from tuneagent.model.snapshot import Snapshot
 from tuneagent.rates import kvm, taps, threads
@@ -29,7 +29,7 @@ def alone(snapshot: Snapshot, reason: str) -> HypervisorView | None:
     found = machines(hypervisor)
     exits: dict[str, Exits] = {one.key: (None, _unseen(one, hypervisor, snapshot.missing) or reason) for one in found}
     owned, stray = taps.compare(None, (), hypervisor.taps, _owners(found))
-    rates = _Rates(exits, threads.alone(hypervisor.threads), owned)
+    rates = _Rates(exits, threads.alone(hypervisor.threads), owned, hypervisor.threads_left_out == 0)
     return HypervisorView(_views(found, rates, hypervisor), (), (), stray)
 
 
@@ -42,7 +42,8 @@ def compare(both: Comparison) -> HypervisorView | None:
     pairs = _Pairs(old)
     exits = {one.key: _exits(both, one, pairs.earlier(one), before, after) for one in new}
     owned, stray = taps.compare(both, before.taps, after.taps, _owners(new))
-    rates = _Rates(exits, threads.compare(both, before.threads, after.threads), owned)
+    served = threads.compare(both, before.threads, after.threads)
+    rates = _Rates(exits, served, owned, after.threads_left_out == 0)
     now = _Pairs(new)
     return HypervisorView(
         domains=_views(new, rates, after),
@@ -132,6 +133,14 @@ class _Rates:
     exits: dict[str, Exits]
     threads: dict[int, list[ThreadRate]]
     taps: dict[str, list[TapRate]]
+    every_thread: bool
+    """Whether all threads of vCPUs were read."""
+
+    def vcpu_threads(self, pid: int | None) -> int | None:
+        """Threads of vCPUs that a process has; None where it names none, or not all were read."""
+        if pid is None or not self.every_thread:
+            return None
+        return sum(one.thread.role is ThreadRole.VCPU for one in self.threads.get(pid, ())) or None
 
 
 def _views(found: Iterable[Machine], rates: _Rates, hypervisor: Hypervisor) -> tuple[DomainView, ...]:
@@ -153,6 +162,8 @@ def _view(machine: Machine, rates: _Rates, status: dict[str, list[VirtioStatus]]
         threads=tuple(rates.threads.get(machine.pid, ())) if machine.pid is not None else (),
         taps=tuple(rates.taps.get(machine.key, ())),
         virtio=tuple(status.get(machine.uuid, ())) if machine.uuid is not None and machine.runs else (),
+        vcpus_seen=(machine.kvm.vcpu_count if machine.kvm is not None else None) or rates.vcpu_threads(machine.pid),
+        counters=machine.kvm,
     )
 
 

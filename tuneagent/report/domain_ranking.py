@@ -22,7 +22,8 @@ class RankedDomain:
     def runs(self) -> bool:
         """Whether anything shows it running."""
         one = self.domain
-        return one.pid is not None or one.kvm is not None or (one.definition is not None and one.definition.running)
+        shown = one.pid is not None or one.kvm is not None or one.counters is not None
+        return shown or (one.definition is not None and one.definition.running)
 
     @property
     def worst(self) -> Severity | None:

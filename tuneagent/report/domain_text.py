@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tuneagent.model.domain import Domain, DomainInterface
 from tuneagent.model.domain_view import DomainView, KvmRate, TapRate, ThreadRate
+from tuneagent.model.hypervisor import KvmCounters
 from tuneagent.report.document import Block, Gap, Heading, Paragraph, Table
 from tuneagent.report.safe import safe
 from tuneagent.report.values import NOT_KNOWN, UNKNOWN, cpus, number, plural, short
@@ -20,7 +21,9 @@ _SWITCH = {True: "on", False: "off"}
 def domain_blocks(domain: DomainView) -> Iterator[Block]:
     """Its facts and figures; what is wrong with it is told elsewhere."""
     yield Gap()
-    yield Heading(f"{safe(domain.subject)} ({safe(domain.key)})")
+    # A definition that has no UUID yet has an empty key, and what has no name of its own is called by its key.
+    key = f" ({safe(domain.key)})" if domain.key and domain.key != domain.name else ""
+    yield Heading(f"{safe(domain.subject)}{key}")
     if domain.definition is not None:
         yield Paragraph("; ".join(_facts(domain.definition)), 2)
     yield from _exits(domain)
@@ -51,6 +54,7 @@ def _facts(definition: Domain) -> Iterator[str]:
 def _exits(domain: DomainView) -> Iterator[Block]:
     if domain.kvm is None:
         yield Paragraph(safe(domain.kvm_reason or UNKNOWN), 2, label="Exits unknown:")
+        yield from _so_far(domain.counters)
         return
     parts = [f"{number(domain.kvm.exits_per_sec)}/s"]
     if domain.exits_per_packet is not None:
@@ -64,6 +68,14 @@ def _exits(domain: DomainView) -> Iterator[Block]:
         yield Paragraph(f"{', '.join(words)}{' …' if len(kinds) > MOST_KINDS else ''}", 2, label="By kind:")
     if domain.kvm.vcpus:
         yield Paragraph(_by_vcpu(domain.kvm), 2, label="By vCPU:")
+
+
+def _so_far(counters: KvmCounters | None) -> Iterator[Block]:
+    """What was counted since the virtual machine began, where one sample is all there is."""
+    exits = counters.totals.get("exits") if counters is not None else None
+    if counters is not None and exits is not None:
+        of_kinds = ", the sum of the kinds that this kernel counts" if counters.exits_are_a_sum else ""
+        yield Paragraph(f"{exits:,}{of_kinds}", 2, label="Exits so far:")
 
 
 def _by_vcpu(rate: KvmRate) -> str:

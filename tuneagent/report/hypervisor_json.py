@@ -7,7 +7,7 @@ from typing import Any
 from tuneagent.model.advise import AdviseReport
 from tuneagent.model.domain import Domain, DomainInterface
 from tuneagent.model.domain_view import Guest, KvmRate, TapRate, ThreadRate
-from tuneagent.model.hypervisor import Hypervisor
+from tuneagent.model.hypervisor import Hypervisor, KvmCounters
 from tuneagent.report.domain_ranking import RankedDomain, ranked
 from tuneagent.report.jsonable import jsonable
 
@@ -29,7 +29,7 @@ def hypervisor_json(report: AdviseReport) -> dict[str, Any] | None:
 
 def _host(host: Hypervisor) -> dict[str, Any]:
     return {
-        "vhost_net": host.vhost_net,
+        "vhost_net": host.vhost_net if host.parameters else None,
         "parameters": jsonable(host.parameters),
         "memory": jsonable(host.memory),
         "kvm_source": host.kvm_source.value,
@@ -54,6 +54,8 @@ def _domain(one: RankedDomain) -> dict[str, Any]:
         "exits_per_packet": jsonable(domain.exits_per_packet),
         "kvm": _kvm(domain.kvm),
         "kvm_reason": domain.kvm_reason,
+        "kvm_totals": _totals(domain.counters),
+        "vcpus": domain.vcpus,
         "definition": _definition(domain.definition),
         "threads": [_thread(thread) for thread in domain.threads],
         "taps": [_tap(tap) for tap in domain.taps],
@@ -66,6 +68,13 @@ def _kvm(rate: KvmRate | None) -> dict[str, Any] | None:
     if rate is None:
         return None
     return {**jsonable(rate), "exits_per_sec": jsonable(rate.exits_per_sec)}
+
+
+def _totals(counters: KvmCounters | None) -> dict[str, Any] | None:
+    """What KVM has counted so far, over all vCPUs."""
+    if counters is None:
+        return None
+    return {"counters": jsonable(counters.totals), "exits_are_a_sum": counters.exits_are_a_sum}
 
 
 def _definition(domain: Domain | None) -> dict[str, Any] | None:

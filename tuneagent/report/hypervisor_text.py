@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from tuneagent.model.domain_view import DomainView, HypervisorView, TapRate
+from tuneagent.model.domain_view import TOGETHER, DomainView, HypervisorView, TapRate
 from tuneagent.model.finding import Finding, Severity
 from tuneagent.model.hypervisor import HostMemory, Hypervisor, KvmSource, ThreadRole
 from tuneagent.report.advice_text import TONES
 from tuneagent.report.document import Block, Gap, Paragraph, Table, Tone
 from tuneagent.report.domain_ranking import RankedDomain
 from tuneagent.report.safe import safe
-from tuneagent.report.values import NOT_KNOWN, number, plural, short
+from tuneagent.report.values import NOT_KNOWN, UNKNOWN, number, plural, short
 
 MOST_DOMAINS = 20
 """Rows of the table, and findings below it; the rest is counted, and in --json and --verbose."""
@@ -97,16 +97,19 @@ def _listed(words: Sequence[str], total: int) -> str:
 
 
 def _machines(host: Hypervisor, ranked: Sequence[RankedDomain]) -> str:
-    running = [one.domain for one in ranked if one.runs]
+    single = [one for one in ranked if one.domain.key != TOGETHER]
+    running = [one.domain for one in single if one.runs]
     text = f"{len(running):,} running with {_vcpus(running)}" if running else "none running"
+    if not running and len(single) < len(ranked):
+        text = "KVM runs some and tells none by itself"
     if host.domains is None:
         return f"{text}; libvirt did not tell of them"
-    off = len(ranked) - len(running)
+    off = len(single) - len(running)
     return f"{text}; {off:,} not running" if off else text
 
 
 def _vcpus(running: Sequence[DomainView]) -> str:
-    known = [one.definition.vcpus for one in running if one.definition and one.definition.vcpus is not None]
+    known = [one.vcpus for one in running if one.vcpus is not None]
     if not known:
         return "an unknown number of vCPUs"
     return f"{'' if len(known) == len(running) else 'at least '}{plural(sum(known), 'vCPU')}"
@@ -114,7 +117,8 @@ def _vcpus(running: Sequence[DomainView]) -> str:
 
 def _kvm(host: Hypervisor) -> Iterator[str]:
     yield f"exits from {_SOURCES[host.kvm_source]}"
-    yield f"vhost_net {'loaded' if host.vhost_net else 'not loaded'}"
+    loaded = "loaded" if host.vhost_net else "not loaded"
+    yield f"vhost_net {loaded if host.parameters else UNKNOWN}"
     if "kvm.halt_poll_ns" in host.parameters:
         yield f"halt_poll_ns {safe(host.parameters['kvm.halt_poll_ns'])}"
     if host.threads_left_out:
@@ -135,7 +139,7 @@ def _row(one: RankedDomain) -> tuple[str, ...]:
     taps = domain.taps
     return (
         cut(domain.name),
-        short(domain.definition.vcpus if domain.definition else None),
+        short(domain.vcpus),
         short(one.exits_per_sec) if one.runs else NONE,
         short(domain.exits_per_packet) if taps else NONE,
         short(domain.packets_per_sec) if taps else NONE,
