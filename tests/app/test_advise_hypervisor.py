@@ -264,7 +264,7 @@ def done(host: list[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
         happened.append(str(options))
         return Sysroot(host[1])
 
-    monkeypatch.setattr(sampling, "Live", live)
+    monkeypatch.setattr("tuneagent.machine.live.Live", live)
     monkeypatch.setattr(sampling, "observe", observe)
     monkeypatch.setattr(guest, "through_agent", through_agent)
     return happened

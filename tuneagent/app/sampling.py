@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from tuneagent import rates
 from tuneagent.app.inputs import InputError, files_as_sources, trees_as_sources
 from tuneagent.machine import own_cost
-from tuneagent.machine.live import Live
 from tuneagent.machine.source import Source
 from tuneagent.model.snapshot import Snapshot
 from tuneagent.model.view import View
@@ -50,6 +49,8 @@ def sample(asked: Asked, wait: Wait, meanwhile: Callable[[], object] = lambda: N
 
 
 def _live(asked: Asked, wait: Wait, meanwhile: Callable[[], object]) -> Sampled:
+    from tuneagent.machine.live import Live  # netlink, libvirt and ctypes: a megabyte that a captured tree needs not
+
     source = Live(connect=asked.connect, allow_monitor=asked.allow_monitor)
     started = own_cost.cpu_seconds()
     guests, earlier = _guests(source, asked) if asked.domains else (None, None)
