@@ -30,7 +30,7 @@ test-lab: $(VENV)/.test  ## tests on a real nested KVM hypervisor and its guests
 	$(BIN)/pytest -m lab tests/lab $(ARGS)
 
 smoke: $(VENV)/.test  ## of those, the agent's own and what they rest on, on one kernel; at most 20 minutes once the images are made
-	$(BIN)/pytest -m lab tests/lab/test_advise.py tests/lab/test_both_sides.py -k "not 6.12" --durations=10 $(ARGS)
+	$(BIN)/pytest -m lab tests/lab/test_advise.py tests/lab/test_hypervisor.py tests/lab/test_both_sides.py -k "not 6.12" --durations=10 $(ARGS)
 
 demo: $(VENV)/.test  ## see it work: a hypervisor and a guest whose network is tuned badly on purpose; minutes
 	@$(BIN)/python -m tests.lab.demo

@@ -55,7 +55,8 @@ def test_without_libvirt_the_rest_is_told(domain: DomainFactory, program: str) -
 
 def test_a_domain_that_ends_between_the_samples_is_told_gone(domain: DomainFactory, program: str) -> None:
     one = domain()
-    one.run(f"systemd-run --quiet --collect --on-active=15s virsh destroy {one.name}").checked()
+    soon = "--on-active=15s --timer-property=AccuracySec=100ms"
+    one.run(f"systemd-run --quiet --collect {soon} virsh destroy {one.name}").checked()
     report = advise(one, program, "--interval 30")
     assert report["hypervisor"]["gone"] == [one.name]
     assert report["rates_reason"] is None
