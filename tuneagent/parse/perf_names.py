@@ -9,7 +9,7 @@ from tuneagent.model.contention import Frame
 from tuneagent.model.errors import ParseError
 
 UNKNOWN = "[unknown]"
-MAX_TEXT = 256 << 20
+MAX_TEXT = 64 << 20
 """Characters of a text; what is longer is cut by who made it, not read for minutes."""
 MAX_SYMBOL = 512
 """KSYM_NAME_LEN."""
