@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tuneagent.machine import libvirt_connection
-from tuneagent.machine.libvirt_connection import Connection, Connections, default_uris, none_answered
+from tuneagent.machine.libvirt_connection import Connection, Connections, Patience, default_uris, none_answered
 from tuneagent.model.errors import SourceError
 from tuneagent.model.missing import Reason
 
@@ -88,6 +88,34 @@ def test_a_daemon_that_hangs_keeps_nobody(silent: tuple[str, socket.socket]) -> 
     while refused(connection).reason is Reason.FAILED:
         threading.Event().wait(0.05)  # pytest's own timeout ends it
     assert refused(connection).reason is Reason.ABSENT
+
+
+@needs_libvirt
+def test_daemons_that_hang_use_up_one_patience_and_the_one_that_answers_is_heard(
+    silent: tuple[str, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(libvirt_connection, "GRACE_S", 0.1)
+    uris = [f"{silent[0]}&number={number}" for number in range(3)]
+    patience = Patience(0.4)
+    asked = Connections(uris, patience=patience).all()
+    details = [refused(one).detail for one in asked[:3]]
+    assert details[0] == "libvirt did not answer within 0.4 s"
+    assert details[1:] == ["libvirt did not answer within 0.1 s"] * 2  # each its own grace, and no more
+    monkeypatch.undo()
+    assert Connection(TEST, patience=patience).ask(lambda it: it.getType()) == "TEST"
+
+
+def test_patience_comes_back_slowly() -> None:
+    now = 100.0
+    patience = Patience(12.0, lambda: now)
+    patience.spend(9.0)
+    assert patience.left_s() == 3.0
+    patience.spend(50.0)
+    assert patience.left_s() == 0.0
+    now += 30.0
+    assert patience.left_s() == pytest.approx(3.0)
+    now += 3000.0
+    assert patience.left_s() == 12.0
 
 
 @needs_libvirt

@@ -10,6 +10,7 @@ import errno
 import os
 import queue
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -23,6 +24,10 @@ SESSION = "qemu:///session"
 SESSION_SOCKETS = ("libvirt/libvirt-sock", "libvirt/virtqemud-sock")
 TIMEOUT_S = 10.0
 CLOSE_TIMEOUT_S = 2.0
+MOST_WAIT_S = 12.0
+REFILL = 0.1
+"""Seconds of waiting that each second gives back."""
+GRACE_S = 1.0
 MOST_DETAIL = 200
 INSTALL = (
     "packaging/prepare run .venv, where libvirt is installed; elsewhere pip install libvirt-python, which builds it"
@@ -41,21 +46,50 @@ class _Job:
     answer: queue.SimpleQueue[tuple[Any, BaseException | None]] = field(default_factory=queue.SimpleQueue)
 
 
+class Patience:
+    """How long libvirt is waited for over all connections: MOST_WAIT_S at once, then a tenth of the time that passes.
+
+    However many connections hang, and however often one that is slow is asked, a look ends.
+    """
+
+    def __init__(self, most_s: float = MOST_WAIT_S, now: Callable[[], float] = time.monotonic) -> None:
+        self._most_s = most_s
+        self._now = now
+        self._left_s, self._at = most_s, now()
+
+    def left_s(self) -> float:
+        """Seconds that may be waited now."""
+        now = self._now()
+        self._left_s = min(self._most_s, self._left_s + REFILL * (now - self._at))
+        self._at = now
+        return max(0.0, self._left_s)
+
+    def spend(self, seconds: float) -> None:
+        """Takes away what was waited."""
+        self._left_s = max(0.0, self.left_s() - seconds)
+
+
 class Connection:
     """One connection, opened at the first question, and again at the next one where it was lost."""
 
-    def __init__(self, uri: str, *, read_only: bool = True, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(
+        self, uri: str, *, read_only: bool = True, timeout_s: float = TIMEOUT_S, patience: Patience | None = None
+    ) -> None:
         self.uri = uri
         self._read_only = read_only
         self._timeout_s = timeout_s
+        self._patience = patience
+        self._grace_s = GRACE_S  # what others have waited for must not cost it all of its answers
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._unanswered: _Job | None = None
+        self._waited_s = 0.0
 
     def ask(self, question: Question[T]) -> T:
         """The answer to a question.
 
-        Raises SourceError: ABSENT (no libvirt-python, no daemon), PERMISSION, or FAILED, also after the deadline; then
+        Raises SourceError: ABSENT (no libvirt-python, no daemon), PERMISSION, or FAILED, also after the deadline, which
+        is sooner where others that share its ``patience`` have used that up; then
         every further question fails at once until the call that hangs has ended.
         """
         libvirt = library()
@@ -68,11 +102,7 @@ class Connection:
             self._thread.start()
         job = _Job(question)
         self._jobs.put(job)
-        try:
-            answer, failure = job.answer.get(timeout=self._timeout_s)
-        except queue.Empty:
-            self._unanswered = job
-            raise self._late() from None
+        answer, failure = self._answer(job)
         if failure is not None:
             raise failure
         return answer  # type: ignore[no-any-return]  # the job's question is this one
@@ -86,8 +116,23 @@ class Connection:
         if thread is not None and not hangs:
             thread.join(CLOSE_TIMEOUT_S)
 
+    def _answer(self, job: _Job) -> tuple[Any, BaseException | None]:
+        left_s = self._patience.left_s() if self._patience is not None else self._timeout_s
+        wait_s, began = min(self._timeout_s, max(left_s, self._grace_s)), time.monotonic()
+        try:
+            return job.answer.get(timeout=wait_s)
+        except queue.Empty:
+            self._unanswered, self._waited_s = job, wait_s
+            raise self._late() from None
+        finally:
+            waited_s = time.monotonic() - began
+            if self._patience is not None:
+                self._patience.spend(waited_s)
+            if waited_s > left_s:
+                self._grace_s = max(0.0, self._grace_s - waited_s)
+
     def _late(self) -> SourceError:
-        return SourceError(self.uri, Reason.FAILED, f"libvirt did not answer within {self._timeout_s:g} s")
+        return SourceError(self.uri, Reason.FAILED, f"libvirt did not answer within {self._waited_s:.3g} s")
 
 
 class _Worker:
@@ -138,9 +183,10 @@ class _Worker:
 class Connections:
     """The connections to the URIs given, else to the machine's own libvirt."""
 
-    def __init__(self, uris: Sequence[str] = (), *, read_only: bool = True) -> None:
+    def __init__(self, uris: Sequence[str] = (), *, read_only: bool = True, patience: Patience | None = None) -> None:
         self._uris = tuple(dict.fromkeys(uris))
         self._read_only = read_only
+        self._patience = patience if patience is not None else Patience()
         self._opened: dict[str, Connection] = {}
 
     def all(self) -> tuple[Connection, ...]:
@@ -153,7 +199,7 @@ class Connections:
             connection.close()
 
     def _of(self, uri: str) -> Connection:
-        return self._opened.setdefault(uri, Connection(uri, read_only=self._read_only))
+        return self._opened.setdefault(uri, Connection(uri, read_only=self._read_only, patience=self._patience))
 
 
 def default_uris() -> tuple[str, ...]:

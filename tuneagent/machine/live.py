@@ -14,14 +14,18 @@ from tuneagent.machine import (
     kvm_stats_fd,
     libvirt_domains,
     links,
+    lock_counting,
+    lock_recording,
     monitor,
     processes,
     queue_statistics,
     units,
 )
 from tuneagent.machine.kvm_stats_fd import KvmStatistics
-from tuneagent.machine.libvirt_connection import Connections
+from tuneagent.machine.libvirt_connection import Connections, Patience
 from tuneagent.machine.libvirt_domains import Domains
+from tuneagent.machine.lock_counting import LockCounting
+from tuneagent.machine.lock_recording import LockRecorder
 from tuneagent.machine.reasons import RUN_AS_ROOT
 from tuneagent.machine.source import Captured, Process
 from tuneagent.machine.sysroot import Sysroot
@@ -38,15 +42,19 @@ class Live(Sysroot):
 
     ``connect`` are the URIs of libvirt to ask; without any the machine's own. ``allow_monitor`` lets QEMU's monitor be
     asked, which libvirt notes as a taint of the domain. Remembers, from sample to sample, what costs much and changes
-    little. Connections to libvirt end with close(), with the instance, or with the interpreter.
+    little. Connections to libvirt, and the kernel's counters and records of waits for locks, end with close(), with the
+    instance, or with the interpreter.
     """
 
     def __init__(self, connect: tuple[str, ...] = (), *, allow_monitor: bool = False) -> None:
         super().__init__("/")
-        self._libvirt = Connections(connect)
-        self._monitors = Connections(connect, read_only=False)
+        patience = Patience()
+        self._libvirt = Connections(connect, patience=patience)
+        self._monitors = Connections(connect, read_only=False, patience=patience)
         self._allow_monitor = allow_monitor
-        weakref.finalize(self, _close, self._libvirt, self._monitors)
+        self._counting = LockCounting()
+        self._recorder = LockRecorder()
+        weakref.finalize(self, _close, self._libvirt, self._monitors, self._counting, self._recorder)
         self._domains = Domains(self._libvirt)
         self._kvm = KvmStatistics()
         self._listing: tuple[int, tuple[tuple[str, str], ...]] | None = None
@@ -59,6 +67,8 @@ class Live(Sysroot):
             kvm_stats_fd.NAME: self._kvm_statistics,
             domain_statistics.NAME: lambda: domain_statistics.read(self._libvirt),
             monitor.NAME: self._virtio_status,
+            lock_counting.NAME: self._counting.read,
+            lock_recording.NAME: self._recorder.read,
         }
         """Every source that is no file. Each raises SourceError only, and ends within seconds."""
 
@@ -78,9 +88,16 @@ class Live(Sysroot):
             self._listing = now, processes.listing(self, None if os.geteuid() == 0 else RUN_AS_ROOT)
         return processes.chosen(self, self._listing[1], names)
 
+    def record_locks(self, seconds: float) -> None:
+        """Records the waits for locks of the next seconds, at most 60, for the next question for ``lock-record``.
+
+        Returns at once and never raises: what went wrong is the answer to that question.
+        """
+        self._recorder.start(seconds)
+
     def close(self) -> None:
-        """Ends the connections to libvirt; a later question opens them again."""
-        _close(self._libvirt, self._monitors)
+        """Ends what is open; a later question opens it again."""
+        _close(self._libvirt, self._monitors, self._counting, self._recorder)
 
     def _kvm_statistics(self) -> Any:
         try:
@@ -95,6 +112,6 @@ class Live(Sysroot):
         return monitor.read(self._monitors)
 
 
-def _close(*connections: Connections) -> None:
-    for several in connections:
-        several.close()
+def _close(*several: Connections | LockCounting | LockRecorder) -> None:
+    for one in several:
+        one.close()
