@@ -44,7 +44,7 @@ def test_the_request_is_the_protocols_and_the_reply_is_taken_apart() -> None:
 
     agent = GuestAgent(JsonTransport(exchange))
     assert agent.fields("guest-exec", {"path": "grep"}) == {"pid": 7}
-    assert sent == [({"execute": "guest-exec", "arguments": {"path": "grep"}}, 10)]
+    assert sent == [({"execute": "guest-exec", "arguments": {"path": "grep"}}, 5)]
 
 
 def test_only_enabled_commands_count() -> None:
@@ -106,12 +106,44 @@ def test_depth_is_bounded_for_values_as_for_texts() -> None:
     assert refusal(Answering(value)).reason is Reason.MALFORMED
 
 
-def test_a_look_has_an_end() -> None:
-    hours = Hours(step_s=1.0)
-    agent = GuestAgent(Answering({}), now=hours.now, wait=hours.wait)
-    for _ in range(59):
+class Slow:
+    """A guest that takes four seconds for each answer."""
+
+    def __init__(self, hours: Hours) -> None:
+        self._hours = hours
+
+    def ask(self, _command: str, _arguments: Any) -> Any:
+        self._hours.wait(4.0)
+        return {}
+
+
+def test_all_looks_together_have_an_end_and_the_time_between_them_does_not_count() -> None:
+    hours = Hours()
+    agent = GuestAgent(Slow(hours), now=hours.now, wait=hours.wait)
+    for _ in range(2):
+        agent.begin()
+        for _ in range(3):
+            agent.ask("guest-ping")
+        hours.wait(600.0)
+    agent.begin()
+    agent.ask("guest-ping")
+    with pytest.raises(SourceError, match="within 25 s"):
         agent.ask("guest-ping")
-    with pytest.raises(SourceError, match="within 60 s"):
+
+
+def test_failures_take_time_as_answers_do() -> None:
+    hours = Hours()
+
+    def fails(*_: Any) -> str:
+        hours.wait(9.0)
+        return json.dumps({"error": {"class": "GenericError", "desc": "no"}})
+
+    agent = GuestAgent(JsonTransport(fails), now=hours.now, wait=hours.wait)
+    for _ in range(3):
+        with pytest.raises(SourceError, match="failed in the guest"):
+            agent.ask("guest-ping")
+        agent.begin()
+    with pytest.raises(SourceError, match="within 25 s"):
         agent.ask("guest-ping")
 
 

@@ -18,8 +18,9 @@ from tuneagent.model.errors import SourceError
 from tuneagent.model.missing import Reason
 
 NAME = "guest agent"
-LONGEST_CALL_S = 10
-LONGEST_LOOK_S = 60.0
+LONGEST_CALL_S = 5
+LONGEST_S = 25.0
+"""All looks at a guest together: its host's report waits for it no longer, however slowly it answers."""
 MOST_BYTES = 8 * 1024 * 1024
 """Of all answers of one look, as they come: a guest of 64 CPUs and 500 interrupts needs about 1 MB."""
 MOST_VALUES = 100_000
@@ -75,7 +76,7 @@ class JsonTransport:
 
 
 class GuestAgent:
-    """A guest's agent within bounds: :meth:`begin` starts a look, whose questions share one time and one size."""
+    """A guest's agent within bounds: its looks share one time; the questions of each, from :meth:`begin`, one size."""
 
     def __init__(
         self,
@@ -83,23 +84,29 @@ class GuestAgent:
         *,
         now: Callable[[], float] = time.monotonic,
         wait: Callable[[float], None] = time.sleep,
-        longest_look_s: float = LONGEST_LOOK_S,
+        longest_s: float = LONGEST_S,
     ) -> None:
         self._transport = transport
-        self._longest_look_s = longest_look_s
+        self._longest_s = longest_s
         self.now = now
         self.wait = wait
-        self.begin()
+        self._used_s = 0.0
+        self._began = self._last = now()
+        self._bytes = 0
 
     def begin(self) -> None:
-        """Starts the time and the size of a look."""
-        self._ends = self.now() + self._longest_look_s
+        """Starts a look: the time since the last answer, in which nothing was asked, does not count."""
+        self._used_s += self._last - self._began
+        self._began = self._last = self.now()
         self._bytes = 0
 
     def ask(self, command: str, arguments: Mapping[str, Any] | None = None) -> Any:
         """The value that the guest gives back. SourceError when it refuses, lingers, or says too much."""
         self.require_time()
-        value = self._transport.ask(command, arguments or {})
+        try:
+            value = self._transport.ask(command, arguments or {})
+        finally:
+            self._last = self.now()
         try:
             check_depth(value, "$")
         except CapturedJsonError as wrong:
@@ -117,9 +124,9 @@ class GuestAgent:
         return value
 
     def require_time(self) -> None:
-        """SourceError once the look has taken its time."""
-        if self.now() >= self._ends:
-            detail = f"the guest did not answer everything within {self._longest_look_s:g} s"
+        """SourceError once the looks have taken their time."""
+        if self._used_s + self.now() - self._began >= self._longest_s:
+            detail = f"the guest did not answer everything within {self._longest_s:g} s"
             raise SourceError(NAME, Reason.FAILED, detail, "look again when the guest is less busy")
 
     def commands(self) -> frozenset[str]:

@@ -13,7 +13,7 @@ from tuneagent.model.errors import SourceError
 from tuneagent.model.missing import Reason
 
 COMMANDS = frozenset({"guest-exec", "guest-exec-status"})
-LONGEST_RUN_S = 20.0
+LONGEST_RUN_S = 15.0
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.005, 0.25
 ENVIRONMENT = ("LC_ALL=C",)
 """Messages in English, and any byte a character. The program itself is found by the agent's own PATH."""

@@ -16,7 +16,7 @@ from tuneagent.model.missing import Reason
 
 NO_CHANNEL = "add <channel type='unix'><target type='virtio' name='org.qemu.guest_agent.0'/></channel> to its devices"
 NOT_CONNECTED = "install and start qemu-guest-agent in the guest"
-GRACE_S = 10.0
+GRACE_S = 3.0
 """libvirt waits for the guest as long as it was told, and may wait for its own lock before."""
 
 _OF_THE_CONNECTION = (
