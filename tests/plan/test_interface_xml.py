@@ -83,6 +83,13 @@ def test_what_is_not_ascii_is_written_as_references() -> None:
     assert source.get("bridge") == "b\u202er\u00fc 'x'"
 
 
+def test_text_and_references_are_written_as_an_authority_reads_them() -> None:
+    xml = "<interface type='a\"&apos;&amp;&lt;&gt;&#9;&#10;&#13;'><b> c &lt;&amp;&gt; <d>\"'</d> e </b></interface>"
+    made = edited(xml, queues="4")
+    assert "\n" not in made.old
+    assert ET.canonicalize(made.old) == ET.canonicalize(xml)
+
+
 def test_the_difference_can_be_read_back_too() -> None:
     tag = edited('<interface type="a\'&lt;&#10;\u202e"/>', queues="4").diff[0]
     assert tag.isprintable()
@@ -101,6 +108,9 @@ def test_the_difference_can_be_read_back_too() -> None:
         f'<interface type="{"x" * LARGEST}"/>',
         '<interface type="a\x7fb"/>',
         "<interface>\x00</interface>",
+        '<interface xmlns="http://example.org"/>',
+        '<interface xmlns:a="http://example.org"><a:b/></interface>',
+        '<interface xmlns:a="http://example.org" a:b="c"/>',
     ],
 )
 def test_what_is_no_interface_is_refused(xml: str) -> None:

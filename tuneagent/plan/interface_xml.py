@@ -16,10 +16,13 @@ GENERATED = ("vnet", "macvtap", "macvlan")
 _USERS_ALIAS = "ua-"
 _CHOSEN_AT_START = ("portid", "bridge", "dev", "mode")
 """What libvirt adds to the ``<source>`` of a network's interface while it runs."""
-_IN_VALUES = str.maketrans(
-    {"&": "&amp;", "<": "&lt;", ">": "&gt;", "'": "&apos;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
-)
-"""Not xml.sax.saxutils, which loads urllib, ssl and http: 2 MB and 20 ms of a process that is to be small."""
+_IN_TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": " "})
+_IN_VALUES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+_QUOTED = {
+    "'": str.maketrans({**_IN_VALUES, "'": "&apos;"}),
+    '"': str.maketrans({**_IN_VALUES, '"': "&quot;"}),
+}
+"""By the quote. Not xml.sax.saxutils, which loads urllib, ssl and http: 2 MB and 20 ms of a process to be small."""
 _SHOWN = ("mac", "alias", "address")
 
 
@@ -41,7 +44,7 @@ def edit(xml: str, driver: Mapping[str, str]) -> Edit | None:
     if element is None:
         return None
     _forget_the_run(element)
-    old, before = _text(element), _start(element.find("driver"))
+    old, before = _text(element), _shown(element.find("driver"))
     changed = element.find("driver")
     if changed is None:
         changed = ET.SubElement(element, "driver")
@@ -50,7 +53,7 @@ def edit(xml: str, driver: Mapping[str, str]) -> Edit | None:
     new = _text(element)
     if not (old.isprintable() and new.isprintable()):
         return None
-    return Edit(old, new, _diff(element, before, _start(changed)))
+    return Edit(old, new, _diff(element, before, _shown(changed)))
 
 
 def _element(xml: str) -> Element | None:
@@ -61,12 +64,15 @@ def _element(xml: str) -> Element | None:
         element = ET.fromstring(xml)  # noqa: S314 - bounded, and without a DOCTYPE there are no entities
     except (ParseError, ValueError):
         return None
-    return element if element.tag == "interface" and _is_shallow(element) else None
+    return element if element.tag == "interface" and _is_plain(element) else None
 
 
-def _is_shallow(element: Element) -> bool:
+def _is_plain(element: Element) -> bool:
+    """Neither too deep, nor with names of another namespace, of which an <interface> has none."""
     level = [element]
     for _ in range(DEEPEST):
+        if any(name.startswith("{") for one in level for name in (one.tag, *one.attrib)):
+            return False
         level = [child for one in level for child in one]
     return not level
 
@@ -96,24 +102,38 @@ def _forget_the_port(element: Element) -> None:
 
 def _text(element: Element) -> str:
     """On one line, in ASCII: what a terminal or an editor would show as something else is a character reference."""
-    text: bytes = ET.tostring(element, encoding="us-ascii")
-    # In values and text ">" is always written as a reference, so what is found here is the end of a tag.
-    return text.decode("ascii").replace("\n", " ").replace(" />", "/>")
+    return _in_ascii(_whole(element))
 
 
-def _start(element: Element | None) -> str | None:
-    """An element's start tag, closed where it is empty, with quotes as libvirt writes them."""
-    if element is None:
-        return None
-    values = "".join(f" {name}='{value.translate(_IN_VALUES)}'" for name, value in element.attrib.items())
-    text = f"<{element.tag}{values}{'>' if len(element) else '/>'}"
+def _whole(element: Element) -> str:
+    # ElementTree's own writer collects namespaces and opens a stream for each element: five times the cost.
+    start = _start(element, '"')
+    if not element.text and not len(element):
+        return start
+    inside = "".join(f"{_whole(child)}{(child.tail or '').translate(_IN_TEXT)}" for child in element)
+    return f"{start}{(element.text or '').translate(_IN_TEXT)}{inside}</{element.tag}>"
+
+
+def _start(element: Element, quote: str) -> str:
+    """An element's start tag, closed where it is empty."""
+    references = _QUOTED[quote]
+    values = "".join(f" {name}={quote}{value.translate(references)}{quote}" for name, value in element.attrib.items())
+    return f"<{element.tag}{values}{'>' if element.text or len(element) else '/>'}"
+
+
+def _shown(element: Element | None) -> str | None:
+    """An element's start tag with quotes as libvirt writes them, for people."""
+    return None if element is None else _in_ascii(_start(element, "'"))
+
+
+def _in_ascii(text: str) -> str:
     return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
 
 def _diff(element: Element, before: str | None, after: str | None) -> tuple[str, ...]:
-    around = [f"    {_start(child)}" for child in element if child.tag in _SHOWN]
+    around = [f"    {_shown(child)}" for child in element if child.tag in _SHOWN]
     return (
-        f"  {_start(element)}",
+        f"  {_shown(element)}",
         *around[:1],
         *(() if before is None else (f"-   {before}",)),
         f"+   {after}",
