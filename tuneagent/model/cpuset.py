@@ -68,13 +68,12 @@ class CpuSet:
         return ",".join(reversed(words))
 
     def _runs(self) -> Iterator[tuple[int, int]]:
-        first = last = -2
-        for cpu in self:
-            if cpu == last + 1:
-                last = cpu
-                continue
-            if first >= 0:
-                yield first, last
-            first = last = cpu
-        if first >= 0:
-            yield first, last
+        # Run by run, not CPU by CPU: a thousand threads that may run on each of 256 CPUs are normal.
+        bits, passed = self.bits, 0
+        while bits:
+            first = passed + (bits & -bits).bit_length() - 1
+            bits >>= first - passed
+            length = (~bits & bits + 1).bit_length() - 1
+            bits >>= length
+            passed = first + length
+            yield first, passed - 1
