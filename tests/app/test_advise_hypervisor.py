@@ -153,6 +153,35 @@ def test_another_machine_s_snapshot_is_not_joined(host: list[str], inside: Path)
     assert web1["guest"]["rates"] is None
 
 
+def test_another_machine_s_snapshot_judges_nothing(host: list[str], inside: Path) -> None:
+    alone = report(*host, "--domain", "web1")
+    beside = report(*host, "--domain", "web1", "--guest-snapshot", inside)
+
+    assert beside["guests"] == []
+    for key in ("findings", "advice", "clear"):
+        assert beside[key] == alone[key]
+    assert "irqbalance-in-floating-guest" in {one["rule"] for one in beside["unjudged"]}
+
+
+def test_a_guest_cannot_speak_of_the_host_s_virtual_machines(host: list[str], inside: Path, tmp_path: Path) -> None:
+    lying = json.loads(inside.read_text())
+    told = {"connections": [{"uri": URI, "error": None, "domains": [{"state": "running", "xml": BAD.definition()}]}]}
+    for sample in lying["samples"]:
+        sample["captured"]["domains"] = {"value": told, "read_at_ns": 7}
+        sample["directories"]["/captured"] = ["domains.json"]
+        sample["directories"]["/run/libvirt"] = ["libvirt-sock"]
+    (tmp_path / "lying.json").write_text(json.dumps(lying))
+
+    value = report(*host, "--domain", "db1", "--guest-snapshot", tmp_path / "lying.json")
+
+    (inner,) = [one["report"] for one in value["guests"]]
+    said = [one for key in ("findings", "clear", "unjudged", "advice") for one in inner[key]]
+    assert said
+    assert not [one for one in said if one["subject"].startswith("domain ")]
+    assert "libvirt" not in json.dumps([one["evidence"] for one in inner["findings"]])
+    assert "domain web1" not in run("advise", *host, "--domain", "db1", "--guest-snapshot", tmp_path / "lying.json").out
+
+
 def test_the_agent_of_a_captured_domain_is_never_asked(host: list[str]) -> None:
     value = report(*host, "--domain", "db1")
 

@@ -127,7 +127,7 @@ def test_a_product_uuid_in_the_other_byte_order_is_the_same_and_said() -> None:
     assert guest.joined_by == "product UUID (the bytes of its first three fields in the other order)"
 
 
-def test_another_machine_is_kept_and_not_joined() -> None:
+def test_another_machine_that_an_agent_tells_of_is_kept_and_not_joined() -> None:
     after = guests.snapshot(identity=identity(OTHER_UUID), nics=(guests.nic(mac=OTHER_MAC),))
 
     guest = joined(seen(guest_view(after=after)))
@@ -137,6 +137,16 @@ def test_another_machine_is_kept_and_not_joined() -> None:
     assert guest.reason == (
         f"the guest has the product UUID {OTHER_UUID} and none of the MAC addresses of this domain ({make.UUID})"
     )
+
+
+def test_a_snapshot_of_another_machine_is_not_taken_for_the_guest() -> None:
+    after = guests.snapshot(identity=identity(OTHER_UUID), nics=(guests.nic(mac=OTHER_MAC),))
+
+    guest = joined(seen(guest_view(after=after), origin="snapshot g.json"))
+
+    assert (guest.view, guest.joined_by) == (None, None)
+    assert OTHER_UUID in (guest.reason or "")
+    assert "in this virtual machine" in (guest.remedy or "")
 
 
 def test_loopbacks_address_joins_nothing() -> None:

@@ -106,7 +106,7 @@ def from_snapshot(files: Sequence[Path], interval_s: float | None = None) -> Gue
         raise InputError(f"{origin}: {len(sources)} samples; one moment or two can be looked at")
     snapshots: list[Snapshot] = []
     for source in sources:
-        snapshots.append(observe(source, snapshots[-1] if snapshots else None))
+        snapshots.append(_inside(observe(source, snapshots[-1] if snapshots else None)))
     if len(snapshots) == 1:
         return GuestSeen(origin, rates.alone(snapshots[0]))
     return GuestSeen(origin, rates.view(snapshots[0], snapshots[1], interval_s))
@@ -131,8 +131,18 @@ def look(source: LookSource, previous: Snapshot | None = None) -> Snapshot:
     for _ in range(MOST_ROUNDS):
         seen = observe(source, previous)
         if not source.fetch():
+            seen = _inside(seen)
             return replace(seen, missing=_each_detail_once(seen.missing))
     raise SourceError(NAME, Reason.TOO_LARGE, f"the guest names more files in each of {MOST_ROUNDS} rounds")
+
+
+def _inside(seen: Snapshot) -> Snapshot:
+    """A guest's look without virtual machines of its own.
+
+    What it says of them would read like the host's: ``domain web1``, by libvirt's word.
+    """
+    missing = tuple(gap for gap in seen.missing if not gap.what.startswith("hypervisor."))
+    return replace(seen, hypervisor=None, missing=missing)
 
 
 def _said(error: SourceError) -> str:
