@@ -63,7 +63,7 @@ def test_a_macvtap_is_not_mirrored() -> None:
 
 
 def test_a_macvtap_of_nobody_known_is_not_mirrored_either() -> None:
-    tap = make.tap(name="macvtap0", multi_queue=None, tx_packets=900, tx_dropped=800, rx_packets=7_000, rx_dropped=70)
+    tap = make.tap(name="uplink0", multi_queue=None, tx_packets=900, tx_dropped=800, rx_packets=7_000, rx_dropped=70)
     host = make.hypervisor_view(stray_taps=(make.tap_rate(tap=tap, interface=None),))
     found = judge(still(make.host_view(hypervisor=replace(host, domains=()))))[0]
     assert isinstance(found, Finding)

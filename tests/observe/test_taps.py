@@ -81,3 +81,10 @@ def test_a_macvtap_is_a_tap(tmp_path: Path) -> None:
     links(tmp_path, {"ifindex": 4, "name": "macvtap0", "kind": "macvtap"})
     (found,) = seen(tmp_path).taps
     assert (found.name, found.rx_dropped, found.multi_queue) == ("macvtap0", 31, None)
+
+
+def test_without_a_dump_a_macvtap_is_known_by_its_character_device(tmp_path: Path) -> None:
+    qemu(tmp_path, 4242)
+    put(tmp_path, "/sys/class/net/uplink0/macvtap/tap4/dev", "240:1\n")
+    put(tmp_path, "/sys/class/net/macvtap9/ifindex", "9\n")
+    assert [(one.name, one.multi_queue) for one in seen(tmp_path).taps] == [("uplink0", None)]

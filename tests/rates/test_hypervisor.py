@@ -519,8 +519,8 @@ def test_a_macvtap_receives_what_the_guest_receives() -> None:
     assert tap_figures(domain) == (12.0, 5.0, 450.0, 350.0, 3.0, 6.0)
 
 
-def test_a_macvtap_of_nobody_is_known_by_its_name() -> None:
-    old = make.tap(name="macvtap3", multi_queue=None)
+def test_a_macvtap_of_nobody_is_known_by_having_no_flags() -> None:
+    old = make.tap(name="uplink3", multi_queue=None)
 
     view = machines(make.hypervisor(taps=(old,)), make.hypervisor(taps=(replace(old, **GREW),)))
 

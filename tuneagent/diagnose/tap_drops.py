@@ -99,7 +99,7 @@ def _severity(percent: float | None) -> Severity:
 def _totals(rate: TapRate) -> tuple[int | None, int | None]:
     """(dropped, delivered) towards the guest since the device was made. A macvtap's directions are not mirrored."""
     interface, tap = rate.interface, rate.tap
-    stray = interface is None and tap.multi_queue is None and tap.name.startswith("macvtap")
+    stray = interface is None and tap.multi_queue is None
     if stray or (interface is not None and interface.type == "direct"):
         return rate.tap.rx_dropped, rate.tap.rx_packets
     return rate.tap.tx_dropped, rate.tap.tx_packets

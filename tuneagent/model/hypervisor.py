@@ -135,7 +135,7 @@ class Tap:
     name: str
     ifindex: int | None
     multi_queue: bool | None
-    """IFF_MULTI_QUEUE of tun_flags."""
+    """IFF_MULTI_QUEUE of tun_flags; None for a macvtap, which has no such flags and may have any name."""
     queues: int | None
     """Queues that are open (rx-N below the device's queues)."""
     master: str | None

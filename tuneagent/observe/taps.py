@@ -45,7 +45,7 @@ def find(gaps: Gaps) -> tuple[Found, ...]:
     found: list[Found] = []
     for name in _interfaces(gaps):
         link, kind = told.taps.get(name), told.kinds.get(name)
-        if kind == _MACVTAP:
+        if kind == _MACVTAP or (kind is None and not link and _has_macvtap(gaps, name)):
             found.append(Found(name, None, None, None))
         elif kind in _KINDS:
             flags = link.flags if link else _flags(gaps, name)
@@ -63,6 +63,14 @@ def _interfaces(gaps: Gaps) -> tuple[str, ...]:
         return gaps.source.names(NET)
     except SourceError:
         return ()  # the collector of NICs says so
+
+
+def _has_macvtap(gaps: Gaps, name: str) -> bool:
+    """Whether an interface of unknown kind has a macvtap's character device (drivers/net/macvtap.c)."""
+    try:
+        return bool(gaps.source.names(f"{NET}/{name}/{_MACVTAP}"))
+    except SourceError:
+        return False
 
 
 def _flags(gaps: Gaps, name: str) -> TunFlags | None:

@@ -75,4 +75,4 @@ def _mirrored(tap: Tap, interface: DomainInterface | None) -> bool:
     """
     if interface is not None:
         return interface.type != "direct"
-    return tap.multi_queue is not None or not tap.name.startswith("macvtap")
+    return tap.multi_queue is not None
