@@ -93,7 +93,11 @@ def test_loopback_is_not_looked_at() -> None:
 
 
 def test_one_sample() -> None:
-    assert unjudged(judge, single()).reason == "one sample"
+    assert unjudged(judge, single()).reason == (
+        "one sample. Packets dropped at the host's tap, before the guest, cannot be seen from here"
+    )
+    nobody = replace(single(), after=replace(single().after, nics=()))
+    assert unjudged(judge, nobody).reason == "one sample"
 
 
 def test_a_tun_without_a_mac_address_has_a_program_behind_it_and_no_guest() -> None:
@@ -140,4 +144,4 @@ def test_a_drop_that_a_queue_a_backlog_or_the_device_counts_is_a_loss() -> None:
 
 
 def test_two_samples_without_an_interval_tell_why() -> None:
-    assert unjudged(judge, make.view(rates_reason="it slept")).reason == "it slept"
+    assert unjudged(judge, make.view(rates_reason="it slept")).reason.startswith("it slept. ")

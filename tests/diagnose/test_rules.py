@@ -117,7 +117,7 @@ def test_one_sample_still_finds_what_needs_no_rate() -> None:
         "interrupt-storm",
         "irqbalance-absent",
     }
-    assert all(one.reason == "one sample" for one in said if isinstance(one, Unjudged))
+    assert all(one.reason.startswith("one sample") for one in said if isinstance(one, Unjudged))
 
 
 def test_nothing_seen_is_never_clear() -> None:

@@ -21,11 +21,19 @@ NOT_SEEN = "Packets dropped at the host's tap, before the guest, cannot be seen 
 def judge(view: View) -> tuple[Judgement, ...]:
     """One judgement an interface with a device, one a host tap that drops, one of the CPUs' backlogs."""
     if not measured(view):
-        return (no_rates(view, NAME, MACHINE),)
+        return (_no_rates(view),)
     nics = tuple(_nic(view, nic) for nic in device_nics(view))
     told = _told_of(view)
     taps = tuple(found for nic in view.after.nics or () if nic.name not in told for found in _tap(view, nic))
     return (*nics, *taps, *_backlog(view))
+
+
+def _no_rates(view: View) -> Unjudged:
+    """A guest's own counters being 0 is no word on what was dropped before they count, so that is said at once."""
+    said = no_rates(view, NAME, MACHINE)
+    if not any(_unseen(view, nic) for nic in device_nics(view)):
+        return said
+    return Unjudged(NAME, MACHINE, f"{said.reason}. {NOT_SEEN.removesuffix('.')}")
 
 
 def _nic(view: View, nic: Nic) -> Judgement:
