@@ -260,3 +260,12 @@ def test_a_machine_without_a_uuid_or_a_name_is_not_called_twice() -> None:
     assert "domain web1\n" in told
     told = text(reports.report(view=make_hypervisor.host_view(make_hypervisor.domain_view(key="pid 7", name="pid 7"))))
     assert "domain pid 7\n" in told
+
+
+@pytest.mark.parametrize(("kernel", "who"), [(True, "threads of the kernel"), (False, "threads of QEMU")])
+def test_whom_emulatorpin_reaches_is_told_of_vhost_workers(*, kernel: bool, who: str) -> None:
+    worker = make_hypervisor.thread_rate(make_hypervisor.domain_thread(kernel_thread=kernel))
+    told = text(reports.report(view=make_hypervisor.host_view(make_hypervisor.domain_view(threads=(worker,)))))
+    assert f"vhost workers are {who}" in told
+    without = text(reports.report(view=make_hypervisor.host_view(make_hypervisor.domain_view(threads=()))))
+    assert "vhost workers are" not in without

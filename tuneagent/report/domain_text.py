@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tuneagent.model.domain import Domain, DomainInterface
 from tuneagent.model.domain_view import DomainView, KvmRate, TapRate, ThreadRate
-from tuneagent.model.hypervisor import KvmCounters
+from tuneagent.model.hypervisor import KvmCounters, ThreadRole
 from tuneagent.report.document import Block, Gap, Heading, Paragraph, Table
 from tuneagent.report.safe import safe
 from tuneagent.report.values import NOT_KNOWN, UNKNOWN, cpus, number, plural, short
@@ -16,6 +16,10 @@ MOST_THREADS = 64
 MOST_INTERFACES = 32
 """Rows; the JSON has all."""
 _SWITCH = {True: "on", False: "off"}
+_REACH = {
+    False: "vhost workers are threads of QEMU (since Linux 6.4): emulatorpin and QEMU's CPU limits hold for them too",
+    True: "vhost workers are threads of the kernel (before Linux 6.4): emulatorpin reaches them under cgroup v1 only",
+}
 
 
 def domain_blocks(domain: DomainView) -> Iterator[Block]:
@@ -130,6 +134,8 @@ def _threads(threads: tuple[ThreadRate, ...]) -> Iterator[Block]:
     yield Paragraph("CPUs are the host's; wait: ready to run, but without a CPU; both in percent of the interval", 2)
     if len(threads) > MOST_THREADS:
         yield Paragraph(f"{len(threads) - MOST_THREADS} more threads are in --json", 2)
+    for kernel_thread in sorted({one.thread.kernel_thread for one in threads if one.thread.role is ThreadRole.VHOST}):
+        yield Paragraph(_REACH[kernel_thread], 2)
 
 
 def _thread(one: ThreadRate) -> tuple[str, ...]:
