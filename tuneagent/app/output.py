@@ -29,7 +29,10 @@ def emit(document: Document, color: str) -> None:
 
 def emit_json(value: Any) -> None:
     """One JSON value, indented, in UTF-8 with every character beyond ASCII escaped: safe in any log."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=True, allow_nan=False))
+    # Piece by piece: the report on a thousand virtual machines takes 20 MB, and in one text with its pieces 130.
+    for piece in json.JSONEncoder(indent=2, ensure_ascii=True, allow_nan=False).iterencode(value):
+        sys.stdout.write(piece)
+    sys.stdout.write("\n")
 
 
 def terminal_width() -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from enum import IntEnum, StrEnum
 from typing import Any
@@ -10,12 +11,20 @@ from typing import Any
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.finding import Severity
 
+_PLAIN = frozenset({str, int, bool, type(None)})
+"""What most values are, and JSON's already. Enums are of classes of their own."""
 _DIGITS = 6
 """Decimal digits kept of a rate; more would be noise."""
 
 
 def jsonable(value: Any) -> Any:
     """Dataclasses → objects, CPU sets → the kernel's list form, enums → their words, sets → sorted arrays."""
+    noun = value.__class__
+    if noun in _PLAIN:
+        return value
+    names = _fields(noun)
+    if names is not None:
+        return {name: jsonable(getattr(value, name)) for name in names}
     match value:
         case Mapping():
             return {str(key): jsonable(entry) for key, entry in value.items()}
@@ -23,9 +32,15 @@ def jsonable(value: Any) -> Any:
             return sorted(jsonable(entry) for entry in value)
         case list() | tuple():
             return [jsonable(entry) for entry in value]
-        case _ if dataclasses.is_dataclass(value) and not isinstance(value, CpuSet | type):
-            return {field.name: jsonable(getattr(value, field.name)) for field in dataclasses.fields(value)}
     return _scalar(value)
+
+
+@functools.cache
+def _fields(noun: type) -> tuple[str, ...] | None:
+    """The names of a dataclass's fields; None for what has a form of its own. Kept, for reports have 100,000 values."""
+    if not dataclasses.is_dataclass(noun) or noun is CpuSet:
+        return None
+    return tuple(field.name for field in dataclasses.fields(noun))
 
 
 def _scalar(value: Any) -> str | int | float | None:
@@ -36,6 +51,6 @@ def _scalar(value: Any) -> str | int | float | None:
             return int(value)
         case float():
             return round(value, _DIGITS)
-        case None | int() | str():
+        case int() | str():
             return value
     raise TypeError(f"no JSON form for {type(value).__name__}")
