@@ -25,11 +25,25 @@ MAY_IMPORT = {
     "contention": {"contention", "model"},
     # A view is whole when rates has made it: whoever compares two samples need not think of the record of waits in them.
     "rates": {"rates", "contention", "model"},
+    "profile": {"profile", "model"},
     "join": {"join", "model"},
     "diagnose": {"diagnose", "model"},
     "plan": {"plan", "model"},
     "report": {"report", "model"},
-    "app": {"app", "diagnose", "join", "machine", "model", "observe", "parse", "plan", "rates", "report"},
+    "app": {
+        "app",
+        "contention",
+        "diagnose",
+        "join",
+        "machine",
+        "model",
+        "observe",
+        "parse",
+        "plan",
+        "profile",
+        "rates",
+        "report",
+    },
 }
 """Package → packages of ours that it may import. The root package (the version) is everybody's."""
 OBSERVERS_SEE = {"tuneagent.machine.source"}
