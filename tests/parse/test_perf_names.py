@@ -5,7 +5,16 @@ import pytest
 from tuneagent.model.contention import Frame
 from tuneagent.model.errors import ParseError
 from tuneagent.parse import perf_names
-from tuneagent.parse.perf_names import Place, event_name, frame_of, is_profile_event, module_of, place_of, symbol_of
+from tuneagent.parse.perf_names import (
+    Place,
+    event_name,
+    frame_of,
+    is_idle,
+    is_profile_event,
+    module_of,
+    place_of,
+    symbol_of,
+)
 
 HIGH = 0xFFFFFFFF81000000
 
@@ -70,6 +79,12 @@ def test_objects_are_the_kernels_or_not(dso: str | None, address: int | None, pl
 )
 def test_symbols_with_odd_names(printed: str, symbol: str | None) -> None:
     assert symbol_of(printed) == symbol
+
+
+def test_the_idle_task_waits_in_known_places() -> None:
+    assert is_idle("mwait_idle_with_hints.constprop.0")
+    assert is_idle("pv_native_safe_halt")
+    assert not is_idle("handle_edge_irq")
 
 
 def test_a_frame_is_a_symbol_and_an_offset() -> None:

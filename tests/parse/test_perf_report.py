@@ -89,6 +89,13 @@ def test_the_shares_of_one_symbol_are_summed() -> None:
     assert (profile.kernel, profile.cpus, profile.seconds) == ((), (), None)
 
 
+def test_idle_samples_within_the_shares_are_told() -> None:
+    idle = parse(SIXTEEN_CORES + "     7.25%  [kernel]  [k] intel_idle\n")
+    assert idle.shares_percent["intel_idle"] == 7.25
+    assert any("7.25 % of them idle" in limit for limit in idle.limits)
+    assert len(parse(SIXTEEN_CORES).limits) == 1
+
+
 def test_with_children_its_own_share_counts() -> None:
     assert parse(CHILDREN).shares_percent == {"do_syscall_64": 1.25}
 

@@ -21,36 +21,16 @@ _ADDRESS = re.compile(r"(?:0x)?[0-9a-f]{1,16}")
 _OF_PROCESSES = ("[vdso", "[vsyscall", "[vvar", "[heap", "[stack", "[anon", "[JIT]")
 _UPPER_HALF = 1 << 63
 
-IDLE_SYMBOLS = frozenset(
-    {
-        "acpi_idle_do_entry",
-        "acpi_idle_enter",
-        "acpi_processor_ffh_cstate_enter",
-        "acpi_safe_halt",
-        "arch_cpu_idle",
-        "cpu_do_idle",
-        "cpu_idle_poll",
-        "cpuidle_enter",
-        "cpuidle_enter_state",
-        "default_idle",
-        "default_idle_call",
-        "do_idle",
-        "enabled_wait",
-        "intel_idle",
-        "intel_idle_ibrs",
-        "intel_idle_irq",
-        "mwait_idle",
-        "mwait_idle_with_hints.constprop.0",
-        "native_safe_halt",
-        "poll_idle",
-        "psw_idle",
-        "pv_native_safe_halt",
-        "snooze_loop",
-        "shared_cede_loop",
-        "xen_safe_halt",
-    }
-)
-"""Where the idle task waits. The idle task also runs the interrupts that come meanwhile: those are no idleness."""
+_IDLE = frozenset({
+    "__cpuidle_text_start", "acpi_idle_do_entry", "acpi_idle_enter", "acpi_processor_ffh_cstate_enter",
+    "acpi_safe_halt", "arch_cpu_idle", "cpu_do_idle", "cpu_idle", "cpu_idle_poll", "cpu_startup_entry",
+    "cpuidle_enter", "cpuidle_enter_state", "default_enter_idle", "default_idle", "default_idle_call", "do_idle",
+    "enabled_wait", "enter_idle", "exit_idle", "haltpoll_enter_idle", "idle_cpu", "intel_idle", "intel_idle_hlt",
+    "intel_idle_ibrs", "intel_idle_irq", "mwait_idle", "mwait_idle_with_hints", "native_safe_halt", "poll_idle",
+    "ppc64_runlatch_off", "pseries_dedicated_idle_sleep", "psw_idle", "psw_idle_exit", "pv_native_safe_halt",
+    "shared_cede_loop", "snooze_loop", "xen_safe_halt",
+})  # fmt: skip
+"""tools/perf/util/symbol.c ``symbol__is_idle``, and what kernels have named so since."""
 
 
 class Place(StrEnum):
@@ -93,6 +73,11 @@ def place_of(dso: str | None, address: int | None) -> Place:
     if dso.startswith(("[", "bpf_")) or base.startswith("vmlinux") or base == "kcore" or _MODULE_FILE.fullmatch(base):
         return Place.KERNEL
     return Place.USER
+
+
+def is_idle(symbol: str) -> bool:
+    """Whether the idle task waits there; whatever else is done in its name, interrupts above all, is no idleness."""
+    return symbol.partition(".")[0] in _IDLE
 
 
 def module_of(dso: str | None) -> str | None:

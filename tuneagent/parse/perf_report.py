@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tuneagent.model.errors import ParseError
 from tuneagent.model.profile import Profile
+from tuneagent.parse.perf_names import is_idle
 from tuneagent.parse.perf_table import Table, kernel_symbol, percent, table_of
 
 
@@ -33,8 +34,16 @@ def parse(text: str) -> Profile:
         lost=table.lost,
         throttled=0,
         shares_percent={name: round(share, 2) for name, share in sorted(shares.items(), key=_largest)},
-        limits=("a report has shares only: neither samples nor CPUs, and nothing of user space and idleness",),
+        limits=_limits(shares),
     )
+
+
+def _limits(shares: dict[str, float]) -> tuple[str, ...]:
+    idle = sum(share for symbol, share in shares.items() if is_idle(symbol))
+    limits = ["a report has shares only: neither samples nor CPUs, and no count of user space and idleness"]
+    if idle:
+        limits.append(f"its shares are of all samples, {idle:.2f} % of them idle; a profile taken here is of busy ones")
+    return tuple(limits)
 
 
 def _column(table: Table) -> str:

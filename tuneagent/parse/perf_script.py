@@ -10,7 +10,7 @@ from tuneagent.model.contention import Frame, LockEvent, LockRecord, Stack
 from tuneagent.model.errors import ParseError
 from tuneagent.model.profile import Profile, SymbolSamples
 from tuneagent.parse.lines import empty, require_printable, shown
-from tuneagent.parse.perf_names import IDLE_SYMBOLS, UNKNOWN, Place, event_name, is_profile_event, require_bounded
+from tuneagent.parse.perf_names import UNKNOWN, Place, event_name, is_idle, is_profile_event, require_bounded
 from tuneagent.parse.perf_script_lines import EventLine, FrameLine, event_line, frame_line
 from tuneagent.parse.perf_script_locks import KINDS, lock_event
 
@@ -172,7 +172,7 @@ def _keep_sample(gathered: _Gathered, event: _Event, name: str) -> None:
     elif leaf.place is not Place.KERNEL:
         gathered.user += 1
     else:
-        hits = gathered.idle if event.line.tid == 0 and symbol in IDLE_SYMBOLS else gathered.hits
+        hits = gathered.idle if event.line.tid == 0 and is_idle(symbol) else gathered.hits
         hits.setdefault((symbol, leaf.frame.module), Counter())[event.line.cpu] += 1
 
 
@@ -213,8 +213,11 @@ def _profile(gathered: _Gathered) -> Profile:
     by_cpu = None not in gathered.cpus
     kernel = [SymbolSamples(symbol, module, _known(hits)) for (symbol, module), hits in gathered.hits.items()]
     shares: Counter[str] = Counter()
-    for (symbol, _), hits in (*gathered.hits.items(), *gathered.idle.items()):
+    for (symbol, _), hits in gathered.hits.items():
         shares[symbol] += hits.total()
+    idle = sum(hits.total() for hits in gathered.idle.values())
+    # Of the busy samples, as of a profile taken here: an idle machine has the same shares.
+    busy = gathered.samples - idle
     times = gathered.times
     return Profile(
         origin="perf script",
@@ -223,10 +226,10 @@ def _profile(gathered: _Gathered) -> Profile:
         cpus=tuple(sorted(cpu for cpu in gathered.cpus if cpu is not None)),
         kernel=tuple(sorted(kernel, key=lambda each: (-each.samples, each.symbol))) if by_cpu else (),
         user_samples=gathered.user,
-        idle_samples=sum(hits.total() for hits in gathered.idle.values()),
+        idle_samples=idle,
         lost=gathered.lost,
         throttled=0,
-        shares_percent={symbol: 100 * hits / gathered.samples for symbol, hits in shares.most_common()},
+        shares_percent={symbol: 100 * hits / busy for symbol, hits in shares.most_common()},
         limits=_limits(gathered, by_cpu=by_cpu),
     )
 
