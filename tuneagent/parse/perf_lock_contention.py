@@ -61,7 +61,9 @@ _Stack = tuple[Frame, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Header:
+class Header:
+    """What the columns are, and how they are told apart."""
+
     at: int
     """Index of its line."""
     keys: tuple[str, ...]
@@ -72,6 +74,7 @@ class _Header:
 
     @property
     def by(self) -> ImportedBy:
+        """What a row stands for."""
         return _TAILS[self.tail]
 
 
@@ -83,7 +86,7 @@ def parse(text: str) -> ImportedLocks:
     """
     require_bounded(text)
     lines = numbered(text)
-    header = next((found for at, (_, line) in enumerate(lines) if (found := _header(at, line))), None)
+    header = next((found for at, (_, line) in enumerate(lines) if (found := header_of(at, line))), None)
     if header is None:
         raise ParseError(f"no header of perf lock contention (perhaps -q): {shown(lines[0][1])}", lines[0][0])
     remarks = [line for _, line in lines[: header.at]]
@@ -95,7 +98,8 @@ def parse(text: str) -> ImportedLocks:
     return ImportedLocks(header.by, tuple(rows), header.separator is None, bad, total, cut)
 
 
-def _header(at: int, line: str) -> _Header | None:
+def header_of(at: int, line: str) -> Header | None:
+    """The header in that line; None where it is none."""
     if line.startswith(_CSV):
         return _csv_header(at, line.removeprefix(_CSV))
     words = line.split(None, 16)
@@ -108,10 +112,10 @@ def _header(at: int, line: str) -> _Header | None:
         keys.append(name)
         del words[:taken]
     tail = tuple(words)
-    return _Header(at, tuple(keys), tail, None) if keys and tail in _TAILS else None
+    return Header(at, tuple(keys), tail, None) if keys and tail in _TAILS else None
 
 
-def _csv_header(at: int, names: str) -> _Header | None:
+def _csv_header(at: int, names: str) -> Header | None:
     first = next((key for key in _KEYS if names.startswith(key)), None)
     if first is None:
         return None
@@ -124,10 +128,10 @@ def _csv_header(at: int, names: str) -> _Header | None:
     columns = [name.strip() for name in names.split(separator)]
     keys = tuple(_KEYS[name] for name in columns if name in _KEYS)
     tail = tuple(columns[len(keys) :])
-    return _Header(at, keys, tail, separator) if tail in _TAILS and set(columns[: len(keys)]) <= set(_KEYS) else None
+    return Header(at, keys, tail, separator) if tail in _TAILS and set(columns[: len(keys)]) <= set(_KEYS) else None
 
 
-def _rows(header: _Header, lines: _Lines, remarks: list[str]) -> list[ImportedWaits]:
+def _rows(header: Header, lines: _Lines, remarks: list[str]) -> list[ImportedWaits]:
     rows: list[ImportedWaits] = []
     stack: list[Frame] = []
     for number, line in lines:
@@ -161,7 +165,7 @@ def _close(rows: list[ImportedWaits], stack: list[Frame]) -> None:
         stack.clear()
 
 
-def _row(header: _Header, line: str, number: int) -> ImportedWaits:
+def _row(header: Header, line: str, number: int) -> ImportedWaits:
     if header.separator is not None:
         return _csv_row(header, header.separator, line, number)
     width = sum(1 if key == "waits" else 2 for key in header.keys)
@@ -174,7 +178,7 @@ def _row(header: _Header, line: str, number: int) -> ImportedWaits:
     return _subject(header, figures, words[0], number)
 
 
-def _csv_row(header: _Header, separator: str, line: str, number: int) -> ImportedWaits:
+def _csv_row(header: Header, separator: str, line: str, number: int) -> ImportedWaits:
     keys = len(header.keys)
     width = keys + len(header.tail)
     words = [word.strip() for word in line.split(separator, width - 1)]
@@ -194,7 +198,7 @@ def _csv_frame(printed: str) -> Frame:
     return frame_of(symbol.strip())
 
 
-def _subject(header: _Header, figures: dict[str, int], rest: str, number: int, stack: _Stack = ()) -> ImportedWaits:
+def _subject(header: Header, figures: dict[str, int], rest: str, number: int, stack: _Stack = ()) -> ImportedWaits:
     word, _, name = rest.partition(" ")
     name = name.strip()
     match header.by:

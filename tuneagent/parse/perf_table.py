@@ -166,7 +166,7 @@ def _row(header: Header | None, line: str, number: int, percents: tuple[str, str
     if len(line) > _MAX_LINE or not line or line.isspace():
         return None
     if header is None:
-        cells = _bare_cells(line, percents)
+        cells = bare_cells(line, percents)
     else:
         cells = _separated_cells(header, line) if header.separator else _aligned_cells(header, line)
     if not cells or not (_MARK.match(cells.get("Symbol", "")) or any(map(_has_percent, [*cells.values()][:2]))):
@@ -194,7 +194,7 @@ def _aligned_cells(header: Header, line: str) -> dict[str, str] | None:
     return found if found.get("Symbol", "?") else None
 
 
-def _bare_cells(line: str, percents: tuple[str, str]) -> dict[str, str] | None:
+def bare_cells(line: str, percents: tuple[str, str]) -> dict[str, str] | None:
     """``19.59%  [kernel]  [k] name``: as mails quote it."""
     mark = _MARK.search(line)
     if mark is None:
