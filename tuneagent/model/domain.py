@@ -150,14 +150,14 @@ class Domain:
         """The host CPUs that the definition gives a vCPU; None where it does not say."""
         return self.vcpu_pins.get(vcpu, self.vcpu_cpus)
 
-    def interface_by_mac(self, mac: str | None) -> DomainInterface | None:
-        """The virtio interface with this MAC; None where there is none, or where two share it and neither is named."""
-        found = [one for one in self.virtio_interfaces if mac is not None and one.mac == mac.lower()]
-        return found[0] if len(found) == 1 else None
-
     def stored_interface(self, interface: DomainInterface) -> DomainInterface | None:
-        """The same interface in the stored definition; None where that is the same or lacks it."""
+        """The same virtio interface in the stored definition; None where that is the same, lacks it, or has several.
+
+        It is known by its MAC, and by its place on the bus where a definition gives one MAC twice.
+        """
         if self.pending is None:
             return None
-        same = [one for one in self.pending.interfaces if one.mac == interface.mac and one.model == interface.model]
+        same = [one for one in self.pending.virtio_interfaces if one.mac == interface.mac]
+        if len(same) > 1:
+            same = [one for one in same if one.address == interface.address]
         return same[0] if len(same) == 1 else None

@@ -67,16 +67,6 @@ def definition_of(situation: Situation) -> tuple[Domain, DomainInterface] | str:
     return domain, interface
 
 
-def stored_of(domain: Domain, interface: DomainInterface) -> DomainInterface | None:
-    """The interface in the definition that is stored: the running one's where they are the same; None without it."""
-    if domain.pending is None:
-        return interface
-    same = [one for one in domain.pending.virtio_interfaces if one.mac == interface.mac]
-    if len(same) > 1:
-        same = [one for one in same if one.address == interface.address]
-    return same[0] if len(same) == 1 else None
-
-
 def change(situation: Situation, attribute: Attribute, why: str, *notes: str) -> Solution | Declined:
     """The change of the stored definition, unless that has it already."""
     found, uuid = definition_of(situation), domain_uuid(situation)
@@ -85,7 +75,7 @@ def change(situation: Situation, attribute: Attribute, why: str, *notes: str) ->
     if uuid is None:
         return situation.declined("its UUID is not known, by which the definition is found")
     domain, interface = found
-    stored = stored_of(domain, interface)
+    stored = interface if domain.pending is None else domain.stored_interface(interface)
     if stored is None:
         return situation.declined(
             "the stored definition has no such interface: it was plugged in for this run, or it is ambiguous there"
