@@ -198,14 +198,15 @@ class Nic:
         return tuple(sorted(self.pairs())) or tuple(range(min(self.queue_pairs, MAX_QUEUE_PAIRS)))
 
     @property
+    def data_irqs(self) -> tuple[QueueIrq, ...]:
+        """Interrupts that move packets: those of queues, and those that serve all queues or the whole device."""
+        return tuple(irq for irq in self.queue_irqs if irq.role is not QueueRole.CONFIG)
+
+    @property
     def data_irqs_in_use(self) -> tuple[QueueIrq, ...]:
-        """Interrupts that move packets: those of queues in use, and those that serve all queues or the whole device."""
+        """:attr:`data_irqs`, without those of queues that are not switched on."""
         used = set(self.queues_in_use)
-        return tuple(
-            irq
-            for irq in self.queue_irqs
-            if irq.role is not QueueRole.CONFIG and (irq.queue is None or irq.queue in used)
-        )
+        return tuple(irq for irq in self.data_irqs if irq.queue is None or irq.queue in used)
 
     def irqs_of(self, *roles: QueueRole) -> tuple[QueueIrq, ...]:
         """The interrupts with one of these roles, in queue order."""

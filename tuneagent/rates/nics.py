@@ -48,8 +48,7 @@ def _nic(both: Comparison, old: Nic, nic: Nic, irqs: Mapping[int, IrqRate]) -> N
     queues = _queues(both, old, nic, irqs)
     rx_irqs = _sum_rates(irqs, nic.irqs_of(QueueRole.INPUT))
     tx_irqs = _sum_rates(irqs, nic.irqs_of(QueueRole.OUTPUT))
-    data = nic.irqs_of(QueueRole.INPUT, QueueRole.OUTPUT, QueueRole.SHARED_QUEUES, QueueRole.DEVICE)
-    every = _sum_rates(irqs, data)
+    every = _sum_rates(irqs, nic.data_irqs)
     rx, tx = rates["rx_packets"], rates["tx_packets"]
     return NicRate(
         name=nic.name,

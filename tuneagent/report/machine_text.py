@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuneagent.model.irq import QueueIrq, QueueRole
+from tuneagent.model.irq import QueueIrq
 from tuneagent.model.nic import Nic
 from tuneagent.model.view import IrqRate, NicRate, View
 from tuneagent.model.virtio import Feature
@@ -18,7 +18,6 @@ STEAL_TOLD_PERCENT = 10.0
 """Mean steal of all CPUs from which it is told at the top; our own judgement."""
 _KINDS = {"none": "not virtualised"}
 """Said otherwise here than in the JSON, where a bare “none” stands beside its key."""
-_DATA = (QueueRole.INPUT, QueueRole.OUTPUT, QueueRole.SHARED_QUEUES, QueueRole.DEVICE)
 
 
 def machine_line(view: View) -> str:
@@ -64,7 +63,7 @@ def interface_blocks(view: View) -> Iterator[Block]:
         rate = view.nics.get(nic.name)
         if rate is not None:
             yield Paragraph(_traffic(rate), 2)
-        rows = [_interrupt_row(view, irq) for irq in nic.irqs_of(*_DATA)]
+        rows = [_interrupt_row(view, irq) for irq in nic.data_irqs]
         if rows:
             yield _interrupts(rows)
         if len(rows) > MOST_QUEUES:
