@@ -94,6 +94,13 @@ class Gaps:
                 self.missing.append(error.missing(what))
             return None
 
+    def listed(self, path: str) -> tuple[str, ...]:
+        """The names in a directory whose absence says something and is no gap; none where it cannot be listed."""
+        try:
+            return self.source.names(path)
+        except SourceError:
+            return ()
+
     def link(self, path: str) -> str | None:
         """Where a symbolic link leads; None where there is none. Links are structure, their absence is no gap."""
         try:

@@ -32,7 +32,7 @@ def observe(gaps: Gaps) -> dict[str, str]:
     """Parameters by ``module.name``, those only that this kernel has; ``vhost_net`` alone where that module is."""
     found: dict[str, str] = {}
     for module, names in PARAMETERS.items():
-        listed = _listed(gaps, f"{MODULES}/{module}/parameters")
+        listed = gaps.listed(f"{MODULES}/{module}/parameters")
         for name in names:
             value = _value(gaps, module, name) if name in listed else None
             if value is not None:
@@ -59,13 +59,6 @@ def _value(gaps: Gaps, module: str, name: str) -> str | None:
     return gaps.word(f"hypervisor.parameters.{module}.{name}", f"{MODULES}/{module}/parameters/{name}")
 
 
-def _listed(gaps: Gaps, path: str) -> tuple[str, ...]:
-    try:
-        return gaps.source.names(path)
-    except SourceError:
-        return ()  # not loaded here, or without parameters
-
-
 def _is_there(gaps: Gaps, path: str) -> bool:
     try:
         gaps.source.names(path)
@@ -77,7 +70,7 @@ def _is_there(gaps: Gaps, path: str) -> bool:
 def _hugepages(gaps: Gaps) -> tuple[int | None, int | None]:
     """(reserved, free) pages of all sizes together."""
     counts: list[tuple[int | None, int | None]] = []
-    for size in _listed(gaps, _HUGEPAGES):
+    for size in gaps.listed(_HUGEPAGES):
         if _SIZE.fullmatch(size):
             path = f"{_HUGEPAGES}/{size}"
             total = gaps.integer("hypervisor.memory.hugepages", f"{path}/nr_hugepages")

@@ -78,15 +78,8 @@ def _signs(gaps: Gaps) -> _Signs:
         processes = tuple(_process(one.pid, one.command) for one in gaps.source.processes(QEMU_NAMES))
     except SourceError as error:
         refused = error
-    libvirt = bool(SOCKETS.intersection(_names(gaps, LIBVIRT))) or "domains.json" in _names(gaps, CAPTURED)
+    libvirt = bool(SOCKETS.intersection(gaps.listed(LIBVIRT))) or "domains.json" in gaps.listed(CAPTURED)
     return _Signs(processes, refused, kvm.listing(gaps), libvirt, taps.find(gaps))
-
-
-def _names(gaps: Gaps, path: str) -> tuple[str, ...]:
-    try:
-        return gaps.source.names(path)
-    except SourceError:
-        return ()
 
 
 def _process(pid: int, command: tuple[str, ...]) -> QemuProcess:
