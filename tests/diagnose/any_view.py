@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from tuneagent.model.contention import Contended, Contention, LockGroup
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.identity import Identity, Role
 from tuneagent.model.irq import IrqLine, QueueIrq, QueueRole
@@ -167,6 +168,34 @@ def _cpu_rate() -> SearchStrategy[CpuRate]:
     return st.builds(CpuRate, CPU, RATE, RATE, RATE, RATE, _nothing_or(COUNT), RATE, RATE, RATE, RATE, RATE, RATE)
 
 
+@cache
+def _contention() -> SearchStrategy[Contention]:
+    row = st.builds(
+        Contended,
+        group=st.sampled_from(LockGroup),
+        caller=st.sampled_from(["handle_edge_irq", "show_interrupts", "[unknown]"]) | TEXT,
+        waits=COUNT,
+        paired=COUNT,
+        wait_total_ns=COUNT,
+        wait_max_ns=COUNT,
+        per_cpu=st.dictionaries(CPU, COUNT, max_size=4),
+        tasks=_several(TEXT),
+        subject=_nothing_or(TEXT),
+        subject_reason=TEXT,
+        irq=_nothing_or(IRQ),
+        device=_nothing_or(NIC_NAME | TEXT),
+        callers=_several(TEXT),
+    )
+    return st.builds(
+        Contention,
+        per_cpu_per_sec=_nothing_or(st.dictionaries(CPU, st.floats(0, 1e9), max_size=4)),
+        seconds=_nothing_or(st.sampled_from([0.0, 0.001, 2.0])),
+        rows=_several(row, 5),
+        lost=COUNT,
+        recorded_reason=_nothing_or(TEXT),
+    )
+
+
 @st.composite
 def views(draw: st.DrawFn) -> View:
     """Any view that the nouns allow, with one sample or two."""
@@ -183,4 +212,5 @@ def views(draw: st.DrawFn) -> View:
         cpus=draw(st.dictionaries(CPU, _cpu_rate(), max_size=4)),
         protocols=None,
         missing=(),
+        contention=draw(_nothing_or(_contention())),
     )

@@ -16,7 +16,7 @@ from tests.diagnose.any_view import views
 from tests.diagnose.views import balanced, single
 from tuneagent import diagnose
 from tuneagent.app.policy_files import policies
-from tuneagent.diagnose import RULES
+from tuneagent.diagnose import NAMES, PROFILE_RULES, RULES
 from tuneagent.model.finding import Clear, Finding, Judgement, Severity, Unjudged
 from tuneagent.model.view import View
 
@@ -27,6 +27,7 @@ NO_RULES = {
     "exit_kinds",
     "halt_polling",
     "load",
+    "lock_waits",
     "placement",
     "queue_limits",
     "sources",
@@ -35,7 +36,6 @@ NO_RULES = {
     "wording",
     "worker_places",
 }
-NAMES = [name for name, _ in RULES]
 SECTIONS = (
     "## What it means",
     "## Why it costs",
@@ -70,6 +70,9 @@ def test_every_module_is_registered_under_its_name() -> None:
     for name, judge in RULES:
         module = importlib.import_module(f"tuneagent.diagnose.{name.replace('-', '_')}")
         assert (module.NAME, module.judge) == (name, judge)
+    for name, of_profile, of_deltas in PROFILE_RULES:
+        module = importlib.import_module(f"tuneagent.diagnose.{name.replace('-', '_')}")
+        assert (module.NAME, module.judge_profile, module.judge_delta) == (name, of_profile, of_deltas)
 
 
 def test_every_page_belongs_to_a_rule() -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import tuneagent
 from tuneagent.app.inputs import InputError
-from tuneagent.diagnose import RULES
+from tuneagent.diagnose import NAMES
 from tuneagent.model.policy import Policy
 from tuneagent.plan.fault import PolicyError
 from tuneagent.plan.policy_load import load
 
-RULE_NAMES = frozenset(name for name, _ in RULES)
+RULE_NAMES = frozenset(NAMES)
 MOST_FILES = 1000
 LARGEST_FILE_BYTES = 64 * 1024
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 from tuneagent.diagnose import (
     domain_event_index_off,
@@ -15,10 +15,13 @@ from tuneagent.diagnose import (
     exits_rate,
     halt_polling_absent,
     halt_polling_costs,
+    hot_reference_count,
+    interrupt_list_readers,
     interrupt_spread,
     interrupt_storm,
     interrupts_on_isolated_cpus,
     interrupts_per_packet,
+    irq_descriptor_contention,
     irqbalance_absent,
     irqbalance_config,
     irqbalance_fights_pins,
@@ -35,6 +38,7 @@ from tuneagent.diagnose import (
     softirq_saturation,
     stacked_device_queues,
     tap_drops,
+    transmit_lock_contention,
     transmit_timeouts,
     vcpus_overcommitted,
     vhost_absent,
@@ -43,9 +47,12 @@ from tuneagent.diagnose import (
     xps_mismatch,
 )
 from tuneagent.model.finding import Judgement
+from tuneagent.model.profile import Profile, ProfileDelta
 from tuneagent.model.view import View
 
 Rule = Callable[[View], tuple[Judgement, ...]]
+ProfileRule = Callable[[Profile], tuple[Judgement, ...]]
+DeltaRule = Callable[[Iterable[ProfileDelta]], tuple[Judgement, ...]]
 
 RULES: tuple[tuple[str, Rule], ...] = (
     (softirq_saturation.NAME, softirq_saturation.judge),
@@ -54,6 +61,9 @@ RULES: tuple[tuple[str, Rule], ...] = (
     (transmit_timeouts.NAME, transmit_timeouts.judge),
     (interrupt_storm.NAME, interrupt_storm.judge),
     (interrupt_spread.NAME, interrupt_spread.judge),
+    (irq_descriptor_contention.NAME, irq_descriptor_contention.judge),
+    (transmit_lock_contention.NAME, transmit_lock_contention.judge),
+    (interrupt_list_readers.NAME, interrupt_list_readers.judge),
     (queues_share_cpu.NAME, queues_share_cpu.judge),
     (queue_pair_split.NAME, queue_pair_split.judge),
     (event_index_off.NAME, event_index_off.judge),
@@ -86,8 +96,24 @@ RULES: tuple[tuple[str, Rule], ...] = (
     (irqbalance_in_floating_guest.NAME, irqbalance_in_floating_guest.judge),
 )
 """Every rule by its name, those that tell of loss first."""
+PROFILE_RULES: tuple[tuple[str, ProfileRule, DeltaRule], ...] = (
+    (hot_reference_count.NAME, hot_reference_count.judge_profile, hot_reference_count.judge_delta),
+)
+"""Rules that look at a profile, or at the difference of two, which no view has."""
+NAMES = (*(name for name, _ in RULES), *(name for name, _, _ in PROFILE_RULES))
+"""Of all rules: each has its page."""
 
 
 def diagnose(view: View) -> tuple[Judgement, ...]:
     """What every rule says of the view, in the order of :data:`RULES`. Rules are total: an exception is a bug."""
     return tuple(judgement for _, judge in RULES for judgement in judge(view))
+
+
+def diagnose_profile(profile: Profile) -> tuple[Judgement, ...]:
+    """What every rule for profiles says of one, in the order of :data:`PROFILE_RULES`."""
+    return tuple(judgement for _, judge, _ in PROFILE_RULES for judgement in judge(profile))
+
+
+def diagnose_deltas(deltas: Sequence[ProfileDelta]) -> tuple[Judgement, ...]:
+    """The same of the difference of two profiles."""
+    return tuple(judgement for _, _, judge in PROFILE_RULES for judgement in judge(deltas))

@@ -102,3 +102,31 @@ is 1 to 10 % of the time."""
 HALTS_PER_PACKET = 0.25
 """Halts per packet from which the guest sleeps between the packets of a conversation: one connection that waits for
 each answer has one a transaction, so 0.5. Our own judgement."""
+
+# Waiting for the kernel's locks, as the tracepoints lock:contention_begin and lock:contention_end tell it.
+
+LOCK_MIN_WAITS = 10
+"""Waits in a record under a rate: fewer come together by chance. Our own judgement."""
+
+LOCK_WAITS_PER_SEC = 100.0
+"""Waits a second at one kind of lock from which they are a pattern: the small-packet table's baseline takes the
+interrupt's descriptor lock twice for each of 10,376 interrupts/s, so this is every two-hundredth. Our own judgement."""
+
+LOCK_WAIT_PERCENT = 1.0
+"""Time waited at one kind of lock, in percent of one CPU's: what is waited under a spinlock is work of nobody. Our own
+judgement."""
+
+LIST_READER_WAITS_PER_SEC = 10.0
+"""Waits a second of those who read the list of interrupts. Each reading takes every descriptor's lock once and is
+hardly ever in the way of one: so many mean readings in a loop. Our own judgement."""
+
+HOT_REFERENCE_PERCENT = 3.0
+"""Share of the samples in functions that count references. In the VLAN forwarding report (netdev, 2017) dst_release
+rose from nothing to 3.43 %; in the 16-core one (netdev, 2014) it had 18.07 %."""
+
+HOT_REFERENCE_GROWTH_PERCENT = 2.0
+"""The same as growth from one profile to another, in points: +3.43 there, +13.79 from 16 to 24 cores; a share of 3 %
+of 5,000 samples is good to 0.5 points (two standard errors), so a difference of two to 0.7."""
+
+PROFILE_MIN_SAMPLES = 500
+"""Samples that are not idle under a share: at 500 a share of 3 % is good to 1.5 points (two standard errors)."""

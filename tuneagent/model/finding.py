@@ -35,7 +35,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something wrong. ``subject`` is an interface, a CPU (``cpu0``) or ``machine``."""
+    """Something wrong. ``subject`` is an interface, a CPU (``cpu0``), an interrupt (``irq20``) or ``machine``."""
 
     rule: str
     subject: str

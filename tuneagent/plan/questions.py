@@ -17,6 +17,8 @@ from tuneagent.plan.registry import FROM_INSIDE, OF_A_DOMAIN, OF_A_DOMAIN_INTERF
 
 CPU = re.compile(r"cpu(\d{1,5})")
 """The subject of a finding on a CPU."""
+OTHER_INTERRUPT = re.compile(r"irq\d{1,10}|interrupts")
+"""The subject of a finding on an interrupt that is no virtio NIC's, or on one that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from tuneagent.plan.domain_interface import domain_uuid
 from tuneagent.plan.event_index_on import domain_of
 from tuneagent.plan.host_cpus import occupied
 from tuneagent.plan.places import Place, places
-from tuneagent.plan.questions import CPU, Question, is_of_domains, is_of_the_machine, questions
+from tuneagent.plan.questions import CPU, OTHER_INTERRUPT, Question, is_of_domains, is_of_the_machine, questions
 from tuneagent.plan.registry import OF_ANY_NIC, solver_of
 from tuneagent.plan.situation import Situation, Solution
 
@@ -200,6 +200,8 @@ def _without_nic(situation: Situation) -> str | None:
         return "no running virtual machine is seen here that it could be about"
     if situation.subject == MACHINE:
         return "no virtio NIC here"
+    if OTHER_INTERRUPT.fullmatch(situation.subject):
+        return "no interrupt of a virtio NIC's queue, as far as the events tell"
     on_cpu = CPU.fullmatch(situation.subject)
     return "no virtio NIC has its queue interrupts on this CPU" if on_cpu else "no such interface now"
 
