@@ -209,6 +209,7 @@ class Host:
             "links": links,
             "ethtool": {},
             "queue-statistics": {},
+            "lock-contention": {"opened_at_ns": 77, "per_cpu": {"0": 310, "1": 420}, "spin": "from-third"},
             "units": {"irqbalance.service": {"ActiveState": "inactive", "SubState": "dead", "LoadState": "loaded"}},
         }
         for name, value in values.items():

@@ -60,6 +60,8 @@ class Load:
     """Of each CPU's ticks; the rest is idle."""
     softnet: Mapping[int, tuple[int, int, int]] = field(default_factory=dict)
     """processed, dropped, time_squeeze by CPU."""
+    waits: Mapping[int, int] = field(default_factory=dict)
+    """Waits for locks by CPU."""
     kicks: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     """Receive and transmit notifications by queue pair."""
     queue_packets: Mapping[int, tuple[int, int]] = field(default_factory=dict)
@@ -90,6 +92,8 @@ class Guest:
     softnet: tuple[tuple[int, int, int], ...] = ()
     times: tuple[tuple[int, ...], ...] = ()
     """user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice by CPU."""
+    waits: tuple[int, ...] = ()
+    """Waits for locks by CPU."""
     kicks: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     queue_packets: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     timeouts: Mapping[int, int] = field(default_factory=dict)
@@ -113,6 +117,7 @@ class Guest:
             times=tuple(
                 _passed(row, ticks, load.softirq_ticks.get(cpu, 0)) for cpu, row in enumerate(self.time_rows())
             ),
+            waits=tuple(count + load.waits.get(cpu, 0) for cpu, count in enumerate(self.waits_of_cpus())),
             kicks={queue: _pair(self.kicks_of(queue), load.kicks.get(queue)) for queue in range(self.queues)},
             queue_packets={q: _pair(self.packets_of(q), load.queue_packets.get(q)) for q in range(self.queues)},
             clock_ns=None if self.clock_ns is None else self.clock_ns + int(load.seconds * 1e9),
@@ -172,6 +177,10 @@ class Guest:
             )
             for cpu in range(self.cpus)
         )
+
+    def waits_of_cpus(self) -> tuple[int, ...]:
+        """Waits for locks by CPU since the counters were opened."""
+        return self.waits or tuple(2_100 + 13 * cpu for cpu in range(self.cpus))
 
     def kicks_of(self, queue: int) -> tuple[int, int]:
         """Receive and transmit notifications since boot."""
@@ -361,6 +370,9 @@ class Guest:
         yield "/captured/links.json", json.dumps(self._links_value())
         yield "/captured/ethtool.json", json.dumps({"eth0": self._ethtool_value()})
         yield "/captured/queue-statistics.json", json.dumps({"eth0": list(self._queue_value())})
+        waits = {str(cpu): count for cpu, count in enumerate(self.waits_of_cpus())}
+        counted = {"opened_at_ns": START_NS - 900, "per_cpu": waits, "spin": "every"}
+        yield "/captured/lock-contention.json", json.dumps(counted)
 
     def _links_value(self) -> list[dict[str, Any]]:
         qdisc = "mq" if self.queues > 1 else "fq_codel"

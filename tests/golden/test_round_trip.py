@@ -22,8 +22,14 @@ def _in_a_directory_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def same(one: Report, other: Report) -> None:
-    # "could not be seen" keeps its reason in both; only where the samples came from differs.
-    assert one | {"origin": ""} == other | {"origin": ""}
+    # "could not be seen" keeps its reason in both; only where the samples came from differs, and the words for a source
+    # of which a kept look says nothing, for it was taken before there was such a source.
+    assert alike(one) == alike(other)
+
+
+def alike(report: Report) -> Report:
+    gaps = [gap | {"detail": ""} if gap["reason"] == "not-captured" else gap for gap in report["missing"]]
+    return report | {"origin": "", "missing": gaps}
 
 
 @pytest.mark.parametrize("name", MACHINES)

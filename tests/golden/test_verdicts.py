@@ -132,7 +132,7 @@ def test_one_interrupt_for_all_is_named(name: str, report: Report) -> None:
 def test_what_files_do_not_hold_is_called_unknown_and_not_well(report: Report) -> None:
     assert report["state"] == "unknown"
     assert {gap["what"] for gap in report["missing"]} == {
-        "nics.link", "nics.ethtool", "nics.queue_statistics", "irqbalance.unit",
+        "nics.link", "nics.ethtool", "nics.queue_statistics", "irqbalance.unit", "contention",
     }  # fmt: skip
 
 

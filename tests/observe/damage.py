@@ -50,6 +50,7 @@ PARTS = {
     "/run": {"irqbalance"},
     "/captured/clock.json": {"clock"},
     "/captured/units.json": {"irqbalance"},
+    "/captured/lock-contention.json": {"contention"},
     "/captured": {"nics"},
     "/sys/devices/pci0000:00/0000:00:03.0/msi_irqs": {"irqs"},
     "/sys/devices/pci0000:00/0000:00:03.0/virtio0/device": {"virtio", "irqs", "nics"},

@@ -121,7 +121,7 @@ def test_what_was_not_captured_is_unknown_and_no_zero(tmp_path: Path) -> None:
     assert nic.driver == "virtio_net", "the driver's link tells it too"
     assert nic.queue_pairs == 4
     assert {gap.source for gap in seen.missing if gap.reason is Reason.NOT_CAPTURED} == {
-        "links", "ethtool", "queue-statistics", "units",
+        "links", "ethtool", "queue-statistics", "units", "lock-contention",
     }  # fmt: skip
 
 

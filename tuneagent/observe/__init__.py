@@ -6,6 +6,7 @@ from tuneagent.machine.source import Source
 from tuneagent.model.hypervisor import Hypervisor
 from tuneagent.model.snapshot import Snapshot
 from tuneagent.observe import (
+    contention,
     counters,
     domains,
     host_parameters,
@@ -26,6 +27,7 @@ COLLECTORS = (
     identity,
     topology,
     counters,
+    contention,
     virtio,
     irqs,
     nics,
@@ -56,13 +58,17 @@ def snapshot(source: Source, previous: Snapshot | None = None, detail: frozenset
     softirqs = counters.observe_softirqs(gaps)
     cpu_times = counters.observe_cpu_times(gaps)
     protocols = counters.observe_protocols(gaps)
+    waits = contention.counts(gaps)
     host = hypervisor.observe(gaps, previous.hypervisor if previous else None, detail)
     devices = virtio.observe(gaps)
     lines = irqs.observe(gaps, interrupts, devices)
     interfaces = nics.observe(gaps, nics.Around(cpus, lines, devices or (), _taps(host)))
+    # Reading a record of stacks takes longest, and nothing that is counted comes behind it.
+    who, balancer, locks = identity.observe(gaps), irqbalance.observe(gaps), contention.table(gaps)
+    stacks = contention.record(gaps)
     return Snapshot(
         clock=clock,
-        identity=identity.observe(gaps),
+        identity=who,
         cpus=cpus,
         interrupts=interrupts,
         irqs=None if interrupts is None else lines,
@@ -72,9 +78,12 @@ def snapshot(source: Source, previous: Snapshot | None = None, detail: frozenset
         softirqs=softirqs,
         cpu_times=cpu_times,
         protocols=protocols,
-        irqbalance=irqbalance.observe(gaps),
+        irqbalance=balancer,
         missing=tuple(dict.fromkeys(gaps.missing)),
         hypervisor=host,
+        contention=waits,
+        lock_record=stacks,
+        lock_stat=locks,
     )
 
 
