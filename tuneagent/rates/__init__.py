@@ -12,7 +12,7 @@ from dataclasses import replace
 from tuneagent.model.missing import Missing, Reason
 from tuneagent.model.snapshot import Snapshot
 from tuneagent.model.view import View
-from tuneagent.rates import cpus, hypervisor, interrupts, nics, protocols
+from tuneagent.rates import contention, cpus, hypervisor, interrupts, nics, protocols
 from tuneagent.rates.comparison import Comparison
 from tuneagent.rates.interval import interval
 
@@ -32,6 +32,8 @@ def alone(snapshot: Snapshot, reason: str = "one sample only: rates need two") -
         protocols=None,
         missing=(*snapshot.missing, Missing("rates", "clock", Reason.UNKNOWABLE, reason)),
         hypervisor=hypervisor.alone(snapshot, reason),
+        contention=contention.alone(snapshot, reason),
+        lock_stat=snapshot.lock_stat,
     )
 
 
@@ -54,6 +56,7 @@ def _compared(both: Comparison) -> View:
     interfaces = nics.compare(both, irqs)
     processors, counters = cpus.compare(both), protocols.compare(both)
     machines = hypervisor.compare(both)
+    waits = contention.compare(both)
     return View(
         before=both.before,
         after=both.after,
@@ -67,6 +70,8 @@ def _compared(both: Comparison) -> View:
         protocols=counters,
         missing=_each_once((*both.before.missing, *both.after.missing, *both.missing)),
         hypervisor=machines,
+        contention=waits,
+        lock_stat=both.after.lock_stat,
     )
 
 
