@@ -40,3 +40,9 @@ def source_error(source: str, error: OSError) -> SourceError:
         # security/lockdown: LOCKDOWN_DEBUGFS answers EPERM where file modes would answer EACCES, to root as well.
         return SourceError(source, reason, f"{detail}: kernel lockdown keeps debugfs closed")
     return SourceError(source, reason, detail, None if os.geteuid() == 0 else RUN_AS_ROOT)
+
+
+def as_answer_of(source: str, error: SourceError) -> SourceError:
+    """An error of something that a source rests on, as the answer of that source."""
+    detail = error.detail if error.source == source else f"{error.source}: {error.detail}"
+    return SourceError(source, error.reason, detail, error.remedy)
