@@ -11,6 +11,7 @@ from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.finding import Severity
 from tuneagent.model.identity import Role
 from tuneagent.model.virtio import Feature
+from tuneagent.rates.kvm import VcpuRates
 from tuneagent.report.jsonable import jsonable
 
 
@@ -61,3 +62,8 @@ def test_a_snapshot_has_its_fields_as_keys() -> None:
     snapshot = make.snapshot()
 
     assert list(jsonable(snapshot)) == [field.name for field in fields(snapshot)]
+
+
+def test_rates_that_are_worked_out_when_asked_for_are_the_map_that_they_stand_for() -> None:
+    rates = VcpuRates({3: {"exits": 10}}, {3: {"exits": 17}}, 2.0)
+    assert jsonable(rates) == {"3": {"exits": 3.5}}

@@ -38,7 +38,7 @@ def jsonable(value: Any) -> Any:
 @functools.cache
 def _fields(noun: type) -> tuple[str, ...] | None:
     """The names of a dataclass's fields; None for what has a form of its own. Kept, for reports have 100,000 values."""
-    if not dataclasses.is_dataclass(noun) or noun is CpuSet:
+    if not dataclasses.is_dataclass(noun) or noun is CpuSet or issubclass(noun, Mapping):
         return None
     return tuple(field.name for field in dataclasses.fields(noun))
 
