@@ -37,24 +37,10 @@ def plan(view: View, judgements: Iterable[Judgement], policies: Sequence[Policy]
     """
     here = _Here(view, places(view.hypervisor), *_occupied(view))
     findings = [judgement for judgement in judgements if isinstance(judgement, Finding)]
-    answers: list[tuple[Policy, Advice]] = []
-    declined: list[tuple[Question, Declined]] = []
-    machines: dict[str, str] = {}
-    pinned: set[str] = set()
-    # Pinning is worked out first: the maps of XPS and RPS follow the interrupts to where it will put them.
     every = questions(view, here.places, findings, policies, asked)
-    for question in sorted(every, key=lambda question: not _pins(question.policy)):
-        answer = _answer(here, question, pinning=question.subject in pinned)
-        if isinstance(answer, Declined):
-            declined.append((question, replace(answer, rules=_rules(question.findings))))
-            continue
-        answers.append((question.policy, answer))
-        if _pins(question.policy):
-            pinned.add(question.subject)
-        if question.policy.role is Role.GUEST and question.subject in here.places:
-            machines[answer.id] = here.places[question.subject].domain.subject
+    answers, declined = _answers(here, every)
     once, again = first_of_each(sorted(answers, key=lambda pair: _rank(pair[1])), asked)
-    standing, lost = settle(once, machines, asked)
+    standing, lost = settle(once, _elsewhere(here, answers), asked)
     gave_way = (
         Declined(loser.policy, loser.subject, reason, _rules(loser.findings)) for loser, reason in (*again, *lost)
     )
@@ -77,6 +63,34 @@ def _occupied(view: View) -> tuple[CpuSet, CpuSet]:
     if view.hypervisor is None or view.after.cpus is None:
         return CpuSet(), CpuSet()
     return occupied(view.after.cpus, view.hypervisor.domains)
+
+
+def _answers(
+    here: _Here, every: Iterable[Question]
+) -> tuple[list[tuple[Policy, Advice]], list[tuple[Question, Declined]]]:
+    """What each question comes to by itself."""
+    answers: list[tuple[Policy, Advice]] = []
+    declined: list[tuple[Question, Declined]] = []
+    pinned: set[str] = set()
+    # Pinning is worked out first: the maps of XPS and RPS follow the interrupts to where it will put them.
+    for question in sorted(every, key=lambda question: not _pins(question.policy)):
+        answer = _answer(here, question, pinning=question.subject in pinned)
+        if isinstance(answer, Declined):
+            declined.append((question, replace(answer, rules=_rules(question.findings))))
+            continue
+        answers.append((question.policy, answer))
+        if _pins(question.policy):
+            pinned.add(question.subject)
+    return answers, declined
+
+
+def _elsewhere(here: _Here, answers: Iterable[tuple[Policy, Advice]]) -> dict[str, str]:
+    """By its id, the virtual machine inside which advice is carried out; what is missing is done on this machine."""
+    return {
+        advice.id: here.places[advice.subject].domain.subject
+        for policy, advice in answers
+        if policy.role is Role.GUEST and advice.subject in here.places
+    }
 
 
 def _once_a_domain(declined: Iterable[tuple[Question, Declined]]) -> Iterator[Declined]:
