@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections import Counter
 from math import sqrt
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -89,13 +91,33 @@ def test_a_difference_that_chance_makes_is_marked() -> None:
     hot, warm = diff(old, new)
     assert (hot.symbol, hot.within_noise) == ("hot", False)
     assert (warm.symbol, warm.within_noise) == ("warm", True)
-    # The usual interval, which is nearly the same at a thousand samples.
-    assert hot.error_percent == pytest.approx(196 * sqrt(0.1 * 0.9 / 1000 + 0.2 * 0.8 / 1000), rel=0.01)
+    # The usual interval, which is nearly the same at a thousand samples, at 97.5 % for each of the two.
+    assert hot.error_percent == pytest.approx(224.1 * sqrt(0.1 * 0.9 / 1000 + 0.2 * 0.8 / 1000), rel=0.05)
 
 
 def test_few_samples_of_a_new_symbol_prove_nothing() -> None:
     old, new = sampled({"other": {0: 20}}), sampled({"other": {0: 18}, "new": {0: 2}})
     assert {one.symbol: one.within_noise for one in diff(old, new)} == {"new": True, "other": True}
+
+
+def test_two_profiles_of_the_same_hundreds_of_symbols_rarely_differ() -> None:
+    chance = Random(20260101)  # noqa: S311 - drawn samples, no secrets
+    symbols = [f"symbol_{number}" for number in range(300)]
+    weights = [1 / (1 + number) for number in range(300)]
+    drawn = [Counter(chance.choices(symbols, weights, k=4000)) for _ in range(60)]
+    profiles = [sampled({symbol: {0: count} for symbol, count in one.items()}) for one in drawn]
+    wrong = sum(
+        any(not one.within_noise for one in diff(old, new))
+        for old, new in zip(profiles[::2], profiles[1::2], strict=True)
+    )
+    assert wrong <= 4
+
+
+def test_the_verdict_is_what_the_figures_say() -> None:
+    old, new = sampled({"a": {0: 2}, "b": {0: 1998}}), sampled({"a": {0: 4}, "b": {0: 996}})
+    for one in diff(old, new):
+        assert one.error_percent is not None
+        assert one.within_noise is (abs(one.delta_percent) <= one.error_percent)
 
 
 def test_idle_time_changes_no_share() -> None:

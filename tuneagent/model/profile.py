@@ -100,7 +100,8 @@ class ProfileDelta:
     old_percent: float | None
     new_percent: float | None
     error_percent: float | None = None
-    """Half of the delta's 95 % interval by sampling alone, in percentage points; None where samples were not told."""
+    """Half of the delta's interval by sampling alone, in percentage points, 95 % for all symbols of the two profiles at
+    once; None where samples were not told."""
     within_noise: bool | None = None
     """Whether that interval holds 0; None where it is unknown."""
 
