@@ -23,7 +23,7 @@ from tuneagent.report.advise_json import to_json
 MAPS = re.compile(
     r"machine\.cpus\.nodes|nics\[\]\.interrupts\[\]\.per_cpu_per_sec"
     r"|samples\[\]\.(files|directories|links|modes|captured|processes)"
-    r"|hypervisor\.parameters"
+    r"|hypervisor\.parameters|symbols\[\]\.per_cpu"
     r"|hypervisor\.domains\[\]\.(kvm\.per_sec|kvm\.vcpus(\{\})?|kvm_totals\.counters|definition\.vcpu_pins|guest\.rates\.reasons)"
 )
 SAME = (

@@ -83,15 +83,19 @@ def _file_sources(file: Path) -> list[Source]:
 
 
 def _document(file: Path) -> Any:
-    text = _text(file)
+    return json_value(file, _text(file), "a snapshot")
+
+
+def json_value(file: Path, text: str, what: str) -> Any:
+    """The JSON value of a file's text; InputError, with the place, for what is none or cannot be ``what``."""
     if sum(map(text.count, "[{,")) > MOST_VALUES:
-        raise InputError(f"{file}: more than {MOST_VALUES} values; not a snapshot")
+        raise InputError(f"{file}: more than {MOST_VALUES} values; not {what}")
     try:
         return json.loads(text, parse_constant=_refuse)
     except json.JSONDecodeError as error:
         raise InputError(f"{file}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from error
     except RecursionError as error:
-        raise InputError(f"{file}: nested too deeply; not a snapshot") from error
+        raise InputError(f"{file}: nested too deeply; not {what}") from error
     except ValueError as error:  # a constant that JSON lacks, or an integer of thousands of digits
         raise InputError(f"{file}: not JSON: {error}") from error
 

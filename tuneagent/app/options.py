@@ -18,8 +18,8 @@ DEFAULT_S = 3.0
 class Seconds(click.FloatRange):
     """A time to wait; "nan" is a float, in no range and outside of none."""
 
-    def __init__(self) -> None:
-        super().__init__(SHORTEST_S, LONGEST_S)
+    def __init__(self, longest_s: float = LONGEST_S) -> None:
+        super().__init__(SHORTEST_S, longest_s)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The seconds, or click's error."""
@@ -89,6 +89,12 @@ def policies(function: F) -> F:
 def interval(default: float | None, text: str) -> Callable[[F], F]:
     """--interval SECONDS."""
     return click.option("--interval", "interval_s", type=Seconds(), default=default, metavar="SECONDS", help=text)
+
+
+def seconds(default: float, longest_s: float, text: str) -> Callable[[F], F]:
+    """--seconds N."""
+    kind = Seconds(longest_s)
+    return click.option("--seconds", type=kind, default=default, show_default=True, metavar="N", help=text)
 
 
 def as_json(function: F) -> F:
