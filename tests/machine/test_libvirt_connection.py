@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -91,18 +92,35 @@ def test_a_daemon_that_hangs_keeps_nobody(silent: tuple[str, socket.socket]) -> 
 
 
 @needs_libvirt
+def test_who_is_interrupted_while_waiting_is_not_kept_by_the_end(
+    silent: tuple[str, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joined: list[float | None] = []
+    monkeypatch.setattr(threading.Thread, "join", lambda _, timeout=None: joined.append(timeout))
+    connection = Connection(silent[0])
+    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        connection.ask(id)
+    connection.close()
+    assert joined == []
+
+
+@needs_libvirt
 def test_daemons_that_hang_use_up_one_patience_and_the_one_that_answers_is_heard(
     silent: tuple[str, socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(libvirt_connection, "GRACE_S", 0.1)
     uris = [f"{silent[0]}&number={number}" for number in range(3)]
     patience = Patience(0.4)
-    asked = Connections(uris, patience=patience).all()
-    details = [refused(one).detail for one in asked[:3]]
+    hanging = Connections(uris, patience=patience)
+    details = [refused(one).detail for one in hanging.all()]
+    hanging.close()
     assert details[0] == "libvirt did not answer within 0.4 s"
     assert details[1:] == ["libvirt did not answer within 0.1 s"] * 2  # each its own grace, and no more
     monkeypatch.undo()
-    assert Connection(TEST, patience=patience).ask(lambda it: it.getType()) == "TEST"
+    answering = Connection(TEST, patience=patience)
+    assert answering.ask(lambda it: it.getType()) == "TEST"
+    answering.close()
 
 
 def test_patience_comes_back_slowly() -> None:

@@ -95,14 +95,14 @@ class Connection:
         libvirt = library()
         if self._unanswered is not None and self._unanswered.answer.empty():
             raise self._late()
-        self._unanswered = None
         if self._thread is None:
             work = _Worker(libvirt, self.uri, self._read_only).work
             self._thread = threading.Thread(target=work, args=(self._jobs,), name="libvirt", daemon=True)
             self._thread.start()
-        job = _Job(question)
+        job = self._unanswered = _Job(question)  # known as such also to who is interrupted while waiting
         self._jobs.put(job)
         answer, failure = self._answer(job)
+        self._unanswered = None
         if failure is not None:
             raise failure
         return answer  # type: ignore[no-any-return]  # the job's question is this one
@@ -122,7 +122,7 @@ class Connection:
         try:
             return job.answer.get(timeout=wait_s)
         except queue.Empty:
-            self._unanswered, self._waited_s = job, wait_s
+            self._waited_s = wait_s
             raise self._late() from None
         finally:
             waited_s = time.monotonic() - began
