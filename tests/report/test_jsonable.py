@@ -10,6 +10,7 @@ from tests import make
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.finding import Severity
 from tuneagent.model.identity import Role
+from tuneagent.model.view import Growth
 from tuneagent.model.virtio import Feature
 from tuneagent.rates.kvm import VcpuRates
 from tuneagent.report.jsonable import jsonable
@@ -40,6 +41,7 @@ class Noun:
         (frozenset({29, 5, 22}), [5, 22, 29]),
         ((1, (2, 3)), [1, [2, 3]]),
         ({0: CpuSet.of([1]), "a": None}, {"0": "1", "a": None}),
+        (Growth((0, 3), (5, 6), (5, 8)), {"3": 2}),
         (Noun(CpuSet.of([3]), Role.GUEST, (1,)), {"cpus": "3", "role": "guest", "inner": [1]}),
     ],
 )
