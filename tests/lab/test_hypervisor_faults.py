@@ -55,9 +55,9 @@ def test_without_libvirt_the_rest_is_told(domain: DomainFactory, program: str) -
 
 def test_a_domain_that_ends_between_the_samples_is_told_gone(domain: DomainFactory, program: str) -> None:
     one = domain()
-    soon = "--on-active=15s --timer-property=AccuracySec=100ms"
+    soon = "--on-active=30s --timer-property=AccuracySec=100ms"
     one.run(f"systemd-run --quiet --collect {soon} virsh destroy {one.name}").checked()
-    report = advise(one, program, "--interval 30")
+    report = advise(one, program, "--interval 60")
     assert report["hypervisor"]["gone"] == [one.name]
     assert report["rates_reason"] is None
     stopped = told(report, one)
