@@ -24,6 +24,8 @@ TASK_BELOW = ("tcp_sendmsg", "do_syscall_64", "entry_SYSCALL_64_after_hwframe")
         (("f", "handle_softirqs", "run_ksoftirqd", "smpboot_thread_fn", "kthread", "ret_from_fork"), Context.SOFTIRQ),
         (("f", "napi_threaded_poll", "kthread", "ret_from_fork_asm"), Context.TASK),
         (("f", "irq_thread", "kthread"), Context.TASK),
+        (("__schedule", "schedule", "exit_to_user_mode_loop", "asm_sysvec_reschedule_ipi"), Context.TASK),
+        (("__schedule", "preempt_schedule_irq", "irqentry_exit", "asm_sysvec_reschedule_ipi", "f"), Context.TASK),
         (("handle_fasteoi_irq", "generic_handle_domain_irq", "gic_handle_irq", "el1h_64_irq"), Context.HARDIRQ),
         (("f", "el0_svc_common", "do_el0_svc", "el0t_64_sync"), Context.TASK),
         (("f", "do_user_addr_fault", "asm_exc_page_fault"), Context.TASK),

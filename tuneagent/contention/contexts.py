@@ -25,6 +25,8 @@ _HARDIRQ = (
 _TASK = (
     r"entry_SYSCALL_\w+|entry_SYSENTER_\w+|do_syscall_64|x64_sys_call|do_fast_syscall_32|ret_from_fork(_asm)?|"
     r"ret_from_kernel_(user_)?thread|kthread|worker_thread|vhost_task_fn|io_wq_worker|"
+    # The way out of an interrupt: what is done there, such as to give the CPU to another, is the task's own work.
+    r"(raw_)?irqentry_exit\w*|exit_to_user_mode_\w+|preempt_schedule_irq|do_notify_resume|"
     r"cpu_startup_entry|do_idle|start_secondary|rest_init|secondary_startup_64\w*|"
     r"el0_svc\w*|do_el0_svc\w*|invoke_syscall|el0t_64_sync(_handler)?|ret_fast_syscall|do_trap_ecall_u|"
     r"system_call_(exception|common|vectored_common)|system_call|__do_syscall"

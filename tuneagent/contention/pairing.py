@@ -103,10 +103,13 @@ def _stays(wait: Wait) -> bool:
 def _goes_on(wait: Wait | None, event: LockEvent) -> bool:
     """Whether this begin is of a wait that goes on.
 
-    mutex.c tells each change between spinning (MUTEX and SPIN) and sleeping (MUTEX alone) by another begin, and one end
-    closes them all. Twice the same means that the end between them was lost.
+    mutex.c tells each change between spinning (MUTEX and SPIN) and sleeping (MUTEX alone) by another begin, each from a
+    place of its own, and one end closes them all. Twice the same, or the first place again, means that the end between
+    them was lost.
     """
     if wait is None or event.flags is None or not event.flags & wait.last_flags & _MUTEX:
+        return False
+    if event.stack is not None and event.stack == wait.begin.stack:
         return False
     if (event.flags ^ wait.last_flags) & _SPIN:
         wait.last_flags = event.flags
