@@ -151,6 +151,24 @@ def test_three_bad_ones_are_told_in_full_and_of_more_the_first(bad: int, told: i
     assert shown.count("IRQ 31 went to 4 CPUs.") == told
 
 
+@pytest.mark.parametrize(("bad", "full"), [(1, 2), (3, 2), (4, 1)])
+def test_of_the_first_of_many_the_first_advice_is_told_in_full(bad: int, full: int) -> None:
+    domains = machines(6)
+    worst = domains[0].subject
+    found = reports.finding(subject=worst), reports.finding(subject=worst, rule="emulator-unpinned")
+    advised = tuple(reports.advice(id=f"{one.rule}:x", subject=worst, title=one.rule, findings=(one,)) for one in found)
+    judged = (*found, *findings(*domains[1:bad]))
+    report = reports.report(*judged, plan=Plan(advised, ()), view=make_hypervisor.host_view(*domains))
+
+    shown = text(report)
+    assert shown.count("Do:") == full
+    assert ("More advice on instance-00000000" in shown) is (full == 1)
+    assert ("   emulator-unpinned (emulator-unpinned:x)" in shown.splitlines()) is (full == 1)
+    assert ("tuneagent advise --domain instance-00000000 tells it in full" in shown) is (full == 1)
+    assert shown.count("IRQ 31 went to 4 CPUs.") == (1 if full == 1 else bad + 1)
+    assert text(report, verbose=True).count("Do:") == 2
+
+
 def test_the_only_one_is_told_in_full_even_if_nothing_is_wrong() -> None:
     shown = text(reports.report(reports.CLEAR, view=make_hypervisor.host_view()))
 

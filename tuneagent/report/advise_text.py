@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from itertools import count
 
 from tuneagent.model.advise import AdviseReport, State
 from tuneagent.model.cost import AgentCost
 from tuneagent.model.finding import Severity
+from tuneagent.model.plan import Advice
 from tuneagent.report.advice_text import TONES, told
 from tuneagent.report.capabilities import missing_rows, missing_table
 from tuneagent.report.document import Block, Document, Gap, Heading, Paragraph, Table, Tone, indented
@@ -22,6 +24,8 @@ from tuneagent.report.values import number, plural
 
 IN_FULL = 3
 """So many virtual machines with findings are told in full without being asked for; of more, only the first."""
+MOST_ADVICE = 1
+"""Of that first one, so much advice is told in full, and the rest named."""
 MOST_SUBJECTS = 8
 MOST_DOMAINS = 2
 GUEST_INDENT = 2
@@ -47,7 +51,7 @@ def document(report: AdviseReport, *, verbose: bool = False) -> Document:
         for part in (
             _head(report),
             _hypervisor(report, domains, verbose=verbose),
-            _domains(report, full, numbers),
+            _domains(report, full, numbers, most=_most_advice(domains, full, verbose=verbose)),
             _machine(report, numbers, frozenset(one.domain.key for one in full), verbose=verbose),
             _cost(report.cost),
         )
@@ -130,13 +134,35 @@ def _hypervisor(report: AdviseReport, domains: tuple[RankedDomain, ...], *, verb
         yield from stray_blocks(view.stray_taps)
 
 
-def _domains(report: AdviseReport, full: tuple[RankedDomain, ...], numbers: Iterator[int]) -> Iterator[Block]:
+def _most_advice(domains: tuple[RankedDomain, ...], full: tuple[RankedDomain, ...], *, verbose: bool) -> int | None:
+    """How much advice on a virtual machine is told in full: of one that stands for many, only the first."""
+    bad = sum(bool(one.findings or one.advice) for one in domains)
+    return MOST_ADVICE if len(full) < bad and not verbose else None
+
+
+def _domains(
+    report: AdviseReport, full: tuple[RankedDomain, ...], numbers: Iterator[int], *, most: int | None
+) -> Iterator[Block]:
     told_whole = bool(report.asked_domains) or len(full) == 1
     for one in full:
         if told_whole:
             yield from domain_blocks(one.domain)
-        yield from told(report, one.findings, one.advice, numbers)
+        rest = () if most is None else one.advice[most:]
+        later = {(finding.rule, finding.subject) for advice in rest for finding in advice.findings}
+        findings = tuple(finding for finding in one.findings if (finding.rule, finding.subject) not in later)
+        yield from told(report, findings, one.advice[:most], numbers)
+        yield from _named_only(one, rest)
         yield from _guest(report, one, numbers)
+
+
+def _named_only(one: RankedDomain, rest: tuple[Advice, ...]) -> Iterator[Block]:
+    if not rest:
+        return
+    yield Gap()
+    yield Heading(f"More advice on {safe(one.domain.name)}")
+    for advice in rest:
+        yield Paragraph(f"{safe(advice.title)} ({safe(advice.id)})", 3)
+    yield Paragraph(f"tuneagent advise --domain {safe(shlex.quote(one.domain.name))} tells it in full", 3, Tone.FAINT)
 
 
 def _guest(report: AdviseReport, one: RankedDomain, numbers: Iterator[int]) -> Iterator[Block]:
