@@ -6,7 +6,7 @@ import pytest
 
 from tuneagent.model.errors import ParseError
 from tuneagent.model.missing import Reason
-from tuneagent.parse.captured_domains import Connection, ConnectionFault, parse
+from tuneagent.parse.captured_domains import MAX_DOMAINS, Connection, ConnectionFault, parse
 
 UUID = "4dea22b3-1d52-d8f3-2516-782e98ab3fa0"
 
@@ -98,3 +98,12 @@ def test_a_fault_is_named_with_its_path(value: Any, path: str) -> None:
     with pytest.raises(ParseError) as caught:
         parse(value)
     assert str(caught.value).startswith(path)
+
+
+def test_domains_are_bounded_over_all_connections() -> None:
+    one = {"state": "running", "xml": xml()}
+    half = told(*[one] * (MAX_DOMAINS // 2))["connections"]
+    assert len(parse({"connections": half * 2})) == 2
+    with pytest.raises(ParseError, match="more than 4096 domains in all") as caught:
+        parse({"connections": [*half * 2, *told(one)["connections"]]})
+    assert caught.value.reason is Reason.TOO_LARGE

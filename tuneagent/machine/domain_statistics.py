@@ -18,7 +18,7 @@ from tuneagent.model.missing import Reason
 NAME = "domain-statistics"
 BATCH = 64
 """A record has some 430 values, and a message of libvirt at most 32 MiB."""
-MOST_DOMAINS = 8192
+MOST_DOMAINS = 4096
 MOST_VCPUS = 4096
 
 Counters = dict[str, int]

@@ -19,7 +19,7 @@ NAME = "domains"
 KEPT_NS = 60 * 10**9
 BATCH = 64
 """Domains in one question, so that the deadline of a question holds for a host of a thousand."""
-MOST_DOMAINS = 8192
+MOST_DOMAINS = 4096
 SHUT_OFF_ID = -1
 STATES = ("no state", "running", "idle", "paused", "in shutdown", "shut off", "crashed", "pmsuspended")
 """virDomainState in the words of virsh(1), by number."""

@@ -19,7 +19,7 @@ from tuneagent.model.missing import Reason
 
 NAME = "virtio-status"
 NOT_ASKED = "the monitor was not asked"
-MOST_DOMAINS = 8192
+MOST_DOMAINS = 4096
 MOST_DEVICES = 64
 MOST_PAIRS = 256
 MOST_FEATURES = 256

@@ -18,7 +18,8 @@ from tuneagent.parse.json_values import array, mapping, optional_string, string
 from tuneagent.parse.lines import shown
 
 MAX_CONNECTIONS = 64
-MAX_DOMAINS = 16_384
+MAX_DOMAINS = 4096
+"""Over all connections. Each may take 50 kB with all that is to say of it, where everything is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,9 @@ def parse(value: Any) -> tuple[Connection, ...]:
     What is wrong inside a definition's XML is told by :attr:`Connection.lost` or by the definition itself.
     """
     connections = array(mapping(value, "$").get("connections"), "$.connections", MAX_CONNECTIONS)
+    told = (one.get("domains") if isinstance(one, dict) else None for one in connections)
+    if sum(len(one) for one in told if isinstance(one, list)) > MAX_DOMAINS:
+        raise ParseError(f"$.connections: more than {MAX_DOMAINS} domains in all", reason=Reason.TOO_LARGE)
     return tuple(_connection(one, f"$.connections[{index}]") for index, one in enumerate(connections))
 
 
