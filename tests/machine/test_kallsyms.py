@@ -58,6 +58,13 @@ def test_what_covers_an_address(address: int, found: tuple[str, str | None, int]
     assert symbols().resolve(address) == found
 
 
+def test_modules_below_the_kernel() -> None:
+    found = symbols(b"ffff800008000000 T _stext\nffff800008000100 t helper\nffff800000100000 t poll\t[nic]\n")
+    assert found.resolve(0xFFFF800000100004) == ("poll", "nic", 4)
+    assert found.resolve(0xFFFF800008000104) == ("helper", None, 4)
+    assert found.resolve(0xFFFF800000000000) is None
+
+
 def test_data_is_not_loaded() -> None:
     assert len(symbols()) == 9
 

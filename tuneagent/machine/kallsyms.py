@@ -7,10 +7,12 @@ rather than wrong ones. 200,000 symbols are loaded in 0.2 s and kept in two arra
 from __future__ import annotations
 
 import io
+import operator
 import sys
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, islice
 from typing import BinaryIO
 
 from tuneagent.machine.reasons import source_error
@@ -106,19 +108,33 @@ def _chunks(file: BinaryIO) -> Iterator[list[bytes]]:
 
 
 def _sorted(packed: bytearray, sizes: array[int], names: bytes) -> Symbols:
-    addresses = array("Q", bytes(packed))
+    addresses = array("Q")
+    addresses.frombytes(packed)
     if sys.byteorder == "little":
         addresses.byteswap()  # it was written as digits, the highest first
     if not addresses:
         raise SourceError(PATH, Reason.EMPTY, "no symbol of code in it")
     if not any(addresses):
         raise SourceError(PATH, Reason.PERMISSION, "all addresses are 0: they are hidden from this process", NEEDS)
-    places, place = array("I"), 0
-    for size in sizes:
-        places.append(place)
-        place += size
-    order = sorted(range(len(addresses)), key=addresses.__getitem__)  # fast where it is sorted: all but the modules
-    return Symbols(array("Q", map(addresses.__getitem__, order)), array("I", map(places.__getitem__, order)), names)
+    places = array("I", accumulate(sizes[:-1], initial=0))
+    unsorted = _first_unsorted(addresses)
+    if unsorted == len(addresses):
+        return Symbols(addresses, places, names)
+    # The kernel proper is sorted, its modules are not. Indices of all would take as much memory as everything else.
+    known = bisect_right(addresses, min(addresses[unsorted:]), 0, unsorted)
+    order = sorted(range(known, len(addresses)), key=addresses.__getitem__)
+    return Symbols(_ordered(addresses, known, order), _ordered(places, known, order), names)
+
+
+def _first_unsorted(addresses: array[int]) -> int:
+    """How many of them are sorted from the first on."""
+    falls = map(operator.gt, addresses, islice(addresses, 1, None))
+    return next((place for place, fall in enumerate(falls, 1) if fall), len(addresses))
+
+
+def _ordered(numbers: array[int], known: int, order: Sequence[int]) -> array[int]:
+    """The first ``known``, then those at these places."""
+    return numbers[:known] + array(numbers.typecode, map(numbers.__getitem__, order))
 
 
 def _rank(line: tuple[str, str, str | None]) -> tuple[bool, bool, int]:
