@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -309,6 +310,23 @@ def test_host_and_guest_are_looked_at_in_turn_around_one_interval(done: list[str
     ]  # fmt: skip
     assert "The guest of db1 was not seen: guest-exec is disabled" in shown
     assert "What would help: allow guest-exec" in shown
+
+
+def test_guests_are_looked_at_together(done: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    both = threading.Barrier(2)
+
+    class Meeting(Sampler):
+        def prepare(self) -> None:
+            both.wait(30)  # for ever, if the other is not there yet
+
+        def sample(self) -> None:
+            both.wait(30)
+            self.done.append("met")
+
+    monkeypatch.setattr(guest, "through_agent", lambda *_: Meeting(done))
+
+    assert run("advise", "--once", "--domain", "db1", "--domain", "web1").code == 0
+    assert done.count("met") == 2
 
 
 def test_a_guest_that_was_asked_and_not_seen_is_partly_measured(done: list[str]) -> None:
