@@ -113,11 +113,8 @@ def test_what_was_lost_is_not_clear() -> None:
     assert "2,000 waits/s at places without a name" in unjudged(judge, view(unknown)).reason
 
 
-def test_counts_alone_are_a_bound() -> None:
-    alone = {"seconds": None, "recorded_reason": "lockdown"}
-    few = clear(judge, view(per_cpu_per_sec={0: 3.0, 1: 4.5}, **alone))
-    assert value(few, "waits_per_sec_all_locks") == 7.5
-    assert "900 waits/s" in unjudged(judge, view(per_cpu_per_sec={0: 500.0, 1: 400.0}, **alone)).reason
+def test_counts_alone_do_not_tell_of_a_lock() -> None:
+    assert judge(view(per_cpu_per_sec={0: 500.0, 1: 400.0}, seconds=None, recorded_reason="lockdown")) == ()
 
 
 def test_where_nothing_was_asked_nothing_is_said() -> None:

@@ -29,7 +29,10 @@ def same(one: Report, other: Report) -> None:
 
 def alike(report: Report) -> Report:
     gaps = [gap | {"detail": ""} if gap["reason"] == "not-captured" else gap for gap in report["missing"]]
-    return report | {"origin": "", "missing": gaps}
+    waits = report["contention"]
+    if any((gap["what"], gap["reason"]) == ("contention", "not-captured") for gap in gaps):
+        waits = waits | {"counted_reason": ""}
+    return report | {"origin": "", "missing": gaps, "contention": waits}
 
 
 @pytest.mark.parametrize("name", MACHINES)

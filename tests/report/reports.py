@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tests import make, make_hypervisor
+from tests import make, make_contention, make_hypervisor
 from tuneagent.model.advise import AdviseReport, GuestReport
 from tuneagent.model.cost import AgentCost
 from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
@@ -74,6 +74,7 @@ def everything() -> AdviseReport:
     """A report that has something in every part."""
     other = finding(Severity.CRITICAL, rule="receive-drops", subject="machine", title="Packets are lost")
     declined = Declined("defer-interrupts", "machine", "no traffic", ("receive-drops",))
+    stat = make_contention.lock_stat(make_contention.lock_class(holders=(("show_interrupts+0x9c", 7),)))
     return report(
         finding(),
         other,
@@ -81,7 +82,8 @@ def everything() -> AdviseReport:
         IDLE,
         UNSEEN,
         plan=Plan((advice(),), (declined,)),
-        view=make.view(missing=(MISSING,)),
+        view=make.view(missing=(MISSING,), contention=make_contention.contention(), lock_stat=stat),
+        cost=AgentCost(0.25, 0.012, 0.2, 41_000_000, 0.031),
         applies=True,
     )
 

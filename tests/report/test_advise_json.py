@@ -23,7 +23,7 @@ from tuneagent.report.advise_json import to_json
 MAPS = re.compile(
     r"machine\.cpus\.nodes|nics\[\]\.interrupts\[\]\.per_cpu_per_sec"
     r"|samples\[\]\.(files|directories|links|modes|captured|processes)"
-    r"|hypervisor\.parameters|symbols\[\]\.per_cpu"
+    r"|contention\.per_cpu_per_sec|contention\.rows\[\]\.(per_cpu|contexts)|hypervisor\.parameters|symbols\[\]\.per_cpu"
     r"|hypervisor\.domains\[\]\.(kvm\.per_sec|kvm\.vcpus(\{\})?|kvm_totals\.counters|definition\.vcpu_pins|guest\.rates\.reasons)"
 )
 SAME = (
@@ -202,6 +202,19 @@ def test_what_a_guest_says_is_kept_apart() -> None:
     assert (guest["name"], guest["report"]["worst_severity"]) == ("web1", "critical")
     assert [one["id"] for one in guest["report"]["findings"]] == ["interrupt-spread:eth0"]
     assert "interrupt-spread:eth0" not in [one["id"] for one in value["findings"]]
+
+
+def test_waits_for_locks_have_their_interrupt_and_classes_their_places() -> None:
+    value = to_json(reports.everything())
+
+    assert (value["contention"]["per_sec"], value["contention"]["per_cpu_per_sec"]) == (750.0, {"0": 450.0, "1": 300.0})
+    (row,) = value["contention"]["rows"]
+    assert (row["group"], row["irq"], row["per_cpu"]) == ("interrupt-descriptor", 31, {"0": 500, "1": 400})
+    assert row["contexts"] == {"hardirq": 890, "task": 10}
+    (kind,) = value["lock_stat"]["classes"]
+    assert kind["points"][0] == {"place": "handle_edge_irq+0x1e", "count": 800}
+    assert kind["holders"] == [{"place": "show_interrupts+0x9c", "count": 7}]
+    assert value["cost"]["locks_cpu_s"] == 0.031
 
 
 def test_what_is_no_hypervisor_has_none() -> None:

@@ -163,8 +163,18 @@ def test_what_was_not_seen_has_its_reason_and_remedy() -> None:
     assert line_with(reports.everything(), "Permission denied").split()[-3:] == ["run", "as", "root"]
 
 
+def test_recording_waits_for_locks_has_its_part_of_the_cost() -> None:
+    shown = text(reports.everything())
+    assert "12 ms of it for the samples, 31 ms for recording waits for locks, 41 MB" in " ".join(shown.split())
+
+
+def test_waits_for_locks_stand_behind_the_interfaces() -> None:
+    shown = text(reports.everything())
+    assert shown.index("eth0: virtio0") < shown.index("Waiting for locks: 750/s") < shown.index("[interrupt-spread]")
+
+
 def test_the_cost_is_said_and_left_out_where_it_is_not_known() -> None:
-    assert line_with(reports.everything(), "This report cost") == (
+    assert line_with(reports.report(), "This report cost") == (
         "This report cost 250 ms of CPU, 12 ms of it for the samples, 41 MB at most."
     )
     assert "cost" not in text(reports.report(cost=None)).splitlines()[-1]

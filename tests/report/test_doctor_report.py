@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests import make, make_hypervisor
+from tests import make, make_contention, make_hypervisor
 from tuneagent.model.counters import CpuTimes, Interrupts, Protocols, Softirqs, Softnet
 from tuneagent.model.hypervisor import KvmSource
 from tuneagent.model.missing import Missing, Reason
@@ -25,6 +25,9 @@ def whole(**changes: Any) -> Snapshot:
         "softirqs": Softirqs((), {}),
         "cpu_times": CpuTimes(()),
         "protocols": Protocols({}),
+        "contention": make_contention.counts(),
+        "lock_record": make_contention.Story().record(),
+        "lock_stat": make_contention.lock_stat(),
     }
     return make.snapshot(**(parts | changes))
 
@@ -55,6 +58,9 @@ def test_everything_is_seen_where_nothing_is_missing() -> None:
         ("cpus.online", "CPUs"),
         ("identity.product_uuid", "identity"),
         ("irqbalance.unit", "irqbalance"),
+        ("contention", "lock waits"),
+        ("lock_record.symbols", "lock waits"),
+        ("lock_stat", "lock_stat"),
     ],
 )
 def test_a_missing_part_takes_from_one_capability(what: str, name: str) -> None:
@@ -67,7 +73,7 @@ HOST = make_hypervisor.hypervisor()
 
 
 def test_a_guest_is_told_nothing_of_virtual_machines() -> None:
-    assert [one.name for one in doctor_report.capabilities(whole())][-1] == "irqbalance"
+    assert [one.name for one in doctor_report.capabilities(whole())][-1] == "lock_stat"
 
 
 def test_a_hypervisor_is_told_what_can_be_seen_beside_its_virtual_machines() -> None:
@@ -107,8 +113,21 @@ def test_what_nothing_tells_of_a_hypervisor_is_not_called_seen() -> None:
     hidden = doctor_report.capabilities(whole(missing=(missing("hypervisor.kvm"),)))
 
     assert [name for name, state in seen.items() if state == "no"] == ["VM exits", "guest agents"]
-    assert doctor_report.capabilities(whole(hypervisor=unknown))[14].state == "no"
+    assert doctor_report.capabilities(whole(hypervisor=unknown))[16].state == "no"
     assert [(one.name, one.state) for one in hidden if one.missing] == [("virtual machines", "no")]
+
+
+def test_waits_for_locks_are_seen_as_far_as_they_are_counted_and_recorded() -> None:
+    seen = {one.name: one for one in doctor_report.capabilities(whole())}
+    assert seen["lock waits"].gives.endswith("seen: every); at which lock, by whom: recorded")
+    nothing = whole(contention=None, lock_record=None, lock_stat=None, missing=(missing("contention"),))
+    blind = {one.name: one for one in doctor_report.capabilities(nothing)}
+    assert (blind["lock waits"].state, blind["lock_stat"].state) == ("no", "no")
+    assert [gap.what for gap in blind["lock waits"].missing] == ["contention"]
+    assert "not counted; at which lock, by whom: not recorded" in blind["lock waits"].gives
+    assert "CONFIG_LOCK_STAT" in blind["lock_stat"].gives
+    counted = {one.name: one.state for one in doctor_report.capabilities(whole(missing=(missing("lock_record"),)))}
+    assert counted["lock waits"] == "in part"
 
 
 def test_nothing_is_asked_of_guests_or_monitors_without_libvirt() -> None:

@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 @options.snapshots
 @click.option("--nic", "nics", multiple=True, metavar="NAME", help="Only this interface; may be given again.")
 @options.domains
+@click.option(
+    "--no-contention",
+    "contention",
+    is_flag=True,
+    flag_value=False,
+    default=True,
+    help="Neither count waits for locks nor record them.",
+)
 @options.policies
 @click.option(
     "--policy",

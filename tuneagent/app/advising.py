@@ -88,9 +88,11 @@ def _check_policies(asked: tuple[str, ...], names: list[str]) -> None:
 
 
 def _cost(sampled: Sampled, began: float) -> AgentCost:
+    waits = sampled.view.contention
     return AgentCost(
         cpu_s=own_cost.cpu_seconds(),
         sampling_cpu_s=sampled.sampling_cpu_s,
         wall_beyond_interval_s=time.monotonic() - began - sampled.waited_s,
         peak_rss_bytes=own_cost.peak_rss_bytes(),
+        locks_cpu_s=waits.cpu_s if waits is not None and waits.seconds and sampled.sampling_cpu_s is not None else None,
     )

@@ -27,6 +27,8 @@ class Asked:
     guest_files: tuple[Path, ...]
     connect: tuple[str, ...]
     allow_monitor: bool
+    contention: bool
+    """Whether waits for locks are counted and recorded."""
     directories: tuple[Path, ...]
     policies: tuple[str, ...]
     as_json: bool

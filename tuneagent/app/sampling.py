@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Wait = Callable[[float], None]
 THIS_MACHINE = "this machine"
+RECORDED_S = 2.0
+"""How long each wait for a lock is recorded with its stack, at most: it costs more than to count them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def sample(asked: Asked, wait: Wait, meanwhile: Callable[[], object] = lambda: N
 def _live(asked: Asked, wait: Wait, meanwhile: Callable[[], object]) -> Sampled:
     from tuneagent.machine.live import Live  # netlink, libvirt and ctypes: a megabyte that a captured tree needs not
 
-    source = Live(connect=asked.connect, allow_monitor=asked.allow_monitor)
+    source = Live(connect=asked.connect, allow_monitor=asked.allow_monitor, locks=asked.contention)
     started = own_cost.cpu_seconds()
     guests, earlier = _guests(source, asked) if asked.domains else (None, None)
     before = observe(source, earlier, asked.detail)
@@ -64,6 +66,8 @@ def _live(asked: Asked, wait: Wait, meanwhile: Callable[[], object]) -> Sampled:
     if asked.once:
         return Sampled(_joined(rates.alone(before), guests), THIS_MACHINE, cost, 0.0)
     waiting = time.monotonic()
+    if asked.contention:
+        source.record_locks(min(RECORDED_S, asked.interval_s))
     meanwhile()
     wait(max(0.0, asked.interval_s - (time.monotonic() - waiting)))
     waited = time.monotonic() - waiting

@@ -114,27 +114,20 @@ def by_tasks(waits: Waits) -> str:
 
 
 def without_finding(view: View, rule: str, waits: Waits | None) -> tuple[Judgement, ...]:
-    """What to say where no subject is above the thresholds. Nothing where waits were neither counted nor recorded."""
+    """What to say where no subject is above the thresholds. Nothing where no stacks were recorded."""
     known = view.contention
-    if known is None or (waits is None and known.per_sec is None):
+    if known is None or waits is None:
         return ()
     reason = _unsure(known, waits)
     if reason is not None:
         return (Unjudged(rule, MACHINE, reason),)
-    if waits is None:
-        counted = Evidence("waits_per_sec_all_locks", known.per_sec, "1/s", sources.LOCK_COUNTS)
-        return (Clear(rule, MACHINE, (counted,)),)
     return (Clear(rule, MACHINE, waits.evidence[:2]),)
 
 
-def _unsure(known: Contention, waits: Waits | None) -> str | None:
+def _unsure(known: Contention, waits: Waits) -> str | None:
     """Why few waits prove nothing; None where they do."""
     if known.spin in _BLIND:
         return f"cannot see: {_BLIND[known.spin]}"
-    if waits is None:
-        few = (known.per_sec or 0.0) < LOCK_WAITS_PER_SEC
-        why = f": {known.recorded_reason}" if known.recorded_reason else ""
-        return None if few else f"{figure(known.per_sec or 0.0)} waits/s, of which the locks were not recorded{why}"
     if known.truncated:
         return "more happened than the record of waits holds"
     if (waits.count + known.lost) / waits.seconds >= LOCK_WAITS_PER_SEC:

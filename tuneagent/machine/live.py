@@ -41,12 +41,13 @@ class Live(Sysroot):
     """The Source that the running machine is.
 
     ``connect`` are the URIs of libvirt to ask; without any the machine's own. ``allow_monitor`` lets QEMU's monitor be
-    asked, which libvirt notes as a taint of the domain. Remembers, from sample to sample, what costs much and changes
-    little. Connections to libvirt, and the kernel's counters and records of waits for locks, end with close(), with the
-    instance, or with the interpreter.
+    asked, which libvirt notes as a taint of the domain. Without ``locks`` no wait for a lock is counted.
+
+    Remembers, from sample to sample, what costs much and changes little. Connections to libvirt, and the kernel's
+    counters and records of waits for locks, end with close(), with the instance, or with the interpreter.
     """
 
-    def __init__(self, connect: tuple[str, ...] = (), *, allow_monitor: bool = False) -> None:
+    def __init__(self, connect: tuple[str, ...] = (), *, allow_monitor: bool = False, locks: bool = True) -> None:
         super().__init__("/")
         patience = Patience()
         self._libvirt = Connections(connect, patience=patience)
@@ -67,7 +68,7 @@ class Live(Sysroot):
             kvm_stats_fd.NAME: self._kvm_statistics,
             domain_statistics.NAME: lambda: domain_statistics.read(self._libvirt),
             monitor.NAME: self._virtio_status,
-            lock_counting.NAME: self._counting.read,
+            lock_counting.NAME: self._counting.read if locks else _not_counted,
             lock_recording.NAME: self._recorder.read,
         }
         """Every source that is no file. Each raises SourceError only, and ends within seconds."""
@@ -110,6 +111,10 @@ class Live(Sysroot):
         if not self._allow_monitor:
             raise SourceError(monitor.NAME, Reason.ABSENT, monitor.NOT_ASKED)
         return monitor.read(self._monitors)
+
+
+def _not_counted() -> Any:
+    raise SourceError(lock_counting.NAME, Reason.ABSENT, "switched off by --no-contention")
 
 
 def _close(*several: Connections | LockCounting | LockRecorder) -> None:

@@ -17,3 +17,5 @@ class AgentCost:
     """From the start of the command to the report, without the interval itself."""
     peak_rss_bytes: int | None
     """Most memory that the process itself held."""
+    locks_cpu_s: float | None = None
+    """The part spent in recording waits for locks and naming their places; None where none were recorded."""

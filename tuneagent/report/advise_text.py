@@ -21,6 +21,7 @@ from tuneagent.report.machine_text import interface_blocks, machine_line
 from tuneagent.report.safe import safe
 from tuneagent.report.settled_text import not_judged, well
 from tuneagent.report.values import number, plural
+from tuneagent.report.waits_text import waits_blocks
 
 IN_FULL = 3
 """So many virtual machines with findings are told in full without being asked for; of more, only the first."""
@@ -184,6 +185,7 @@ def _machine(report: AdviseReport, numbers: Iterator[int], full: frozenset[str],
         yield Gap()
         yield Heading("The hypervisor itself")
     yield from interface_blocks(report.view)
+    yield from waits_blocks(report.view.contention, verbose=verbose)
     yield from told(report, findings, advice, numbers)
     yield from _asked_and_declined(report, verbose=verbose)
     others = frozenset() if verbose else frozenset(on for on, domain in about.items() if domain.key not in full)
@@ -224,6 +226,8 @@ def _cost(cost: AgentCost | None) -> Iterator[Block]:
     parts = [f"{number(cost.cpu_s * 1000)} ms of CPU"]
     if cost.sampling_cpu_s is not None:
         parts.append(f"{number(cost.sampling_cpu_s * 1000)} ms of it for the samples")
+    if cost.locks_cpu_s is not None:
+        parts.append(f"{number(cost.locks_cpu_s * 1000)} ms for recording waits for locks")
     if cost.peak_rss_bytes is not None:
         parts.append(f"{number(cost.peak_rss_bytes / 1e6)} MB at most")
     yield Gap()

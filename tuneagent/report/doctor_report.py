@@ -88,13 +88,34 @@ _WHOLE = frozenset({"nics.link", "nics.ethtool", "nics.queue_statistics"})
 
 def capabilities(snapshot: Snapshot) -> tuple[Capability, ...]:
     """Every capability with what is missing of it; those of a hypervisor where this machine is one."""
-    rows = (*_ANYWHERE, *_beside(snapshot))
+    rows = (*_ANYWHERE, *_locks(snapshot), *_beside(snapshot))
     by_name: dict[str, list[Missing]] = {row.name: [] for row in rows}
     for one in snapshot.missing:
         by_name[_owner(one.what, rows)].append(one)
     return tuple(
         Capability(row.name, row.gives, _state(row.part(snapshot), by_name[row.name]), tuple(by_name[row.name]))
         for row in rows
+    )
+
+
+def _locks(snapshot: Snapshot) -> tuple[_Row, ...]:
+    """What can be seen of waiting for locks."""
+    counts, record = snapshot.contention, snapshot.lock_record
+    counted = "not counted" if counts is None else f"counted (waits for spinlocks seen: {counts.spin})"
+    recorded = "not recorded" if record is None else "recorded"
+    return (
+        _Row(
+            "lock waits",
+            ("contention", "lock_record"),
+            lambda _: counts or record,
+            f"waits for locks by CPU: {counted}; at which lock, by whom: {recorded}",
+        ),
+        _Row(
+            "lock_stat",
+            ("lock_stat",),
+            lambda _: snapshot.lock_stat,
+            "waits by class of lock, on kernels built with CONFIG_LOCK_STAT only",
+        ),
     )
 
 
