@@ -8,7 +8,14 @@ from tuneagent.model.errors import ParseError
 from tuneagent.parse.links import TapLink, taps
 from tuneagent.parse.tun_flags import TunFlags
 
-COUNTERS: dict[str, int | None] = {"rx_packets": 11, "tx_packets": 12, "rx_bytes": 13, "tx_bytes": 14, "rx_dropped": 15, "tx_dropped": 16}
+COUNTERS: dict[str, int | None] = {
+    "rx_packets": 11,
+    "tx_packets": 12,
+    "rx_bytes": 13,
+    "tx_bytes": 14,
+    "rx_dropped": 15,
+    "tx_dropped": 16,
+}
 TAP = {"type": 2, "vnet_hdr": True, "multi_queue": False, "queues": None, "master": 9, "tx_queue_len": 777}
 
 
