@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tuneagent.model.cpuset import CpuSet
-from tuneagent.report.values import cpus, number, plural, short, with_unit
+from tuneagent.report.values import cpus, duration, number, plural, short, with_unit
 
 
 @pytest.mark.parametrize(
@@ -76,3 +76,24 @@ def test_a_short_number_has_at_most_five_characters(value: float | None, text: s
 
 def test_one_is_not_called_several() -> None:
     assert (plural(1, "vCPU"), plural(0, "vCPU"), plural(2000, "vCPU")) == ("1 vCPU", "0 vCPUs", "2,000 vCPUs")
+
+
+@pytest.mark.parametrize(
+    ("ns", "shown"),
+    [
+        (None, "?"),
+        (0, "0 ns"),
+        (850, "850 ns"),
+        (999, "999 ns"),
+        (999.6, "1 µs"),
+        (12_345, "12.35 µs"),
+        (999_400, "999 µs"),
+        (999_600, "1 ms"),
+        (1_030_000, "1.03 ms"),
+        (999_600_000, "1 s"),
+        (4_000_000_000, "4 s"),
+        (2**64 - 1, "18,446,744,074 s"),
+    ],
+)
+def test_durations_carry_the_unit_that_fits(ns: float | None, shown: str) -> None:
+    assert duration(ns) == shown

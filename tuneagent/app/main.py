@@ -20,6 +20,7 @@ COMPLETION = "_TUNEAGENT_COMPLETE"
 """What click's completion scripts set."""
 COMMANDS = {
     "advise": ("tuneagent.app.advise", "Say what is wrong with the virtio networking here, why, and what to change."),
+    "contention": ("tuneagent.app.contention", "Say who waits for which of the kernel's locks."),
     "profile": ("tuneagent.app.profile", "Rank the kernel's functions by their CPU time, or what changed in it."),
     "snapshot": ("tuneagent.app.snapshot", "Write what this machine shows, raw, as one file or a tree."),
     "doctor": ("tuneagent.app.doctor", "Say what can be seen here, what cannot, and what would help."),

@@ -50,7 +50,7 @@ def _coloured(color: str) -> bool:
     return color == "always"
 
 
-def wait_quietly_or_visibly(seconds: float) -> None:
+def wait_quietly_or_visibly(seconds: float, what: str = "looking at interrupts") -> None:
     """Sleep, with a progress bar on standard error where that is a terminal."""
     import time
 
@@ -60,7 +60,7 @@ def wait_quietly_or_visibly(seconds: float) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("looking at interrupts"), BarColumn(), TimeRemainingColumn())
+    columns = (TextColumn(what), BarColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=seconds)
         end = time.monotonic() + seconds

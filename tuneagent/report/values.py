@@ -12,6 +12,7 @@ NOT_KNOWN = "?"
 CPU_LIST = "CPU list"
 _SIZES = ((999_500_000.0, 1e9, "G"), (999_500.0, 1e6, "M"), (999.5, 1e3, "k"))
 """From this value on, in this unit: what would be rounded to 1,000 of the smaller one takes the larger."""
+_TIMES = ((999_500_000.0, 1e9, "s"), (999_500.0, 1e6, "ms"), (999.5, 1e3, "µs"))
 _NO_DECIMALS = 99.95
 _ONE_DECIMAL = 9.995
 _LEAST = 0.01
@@ -56,6 +57,14 @@ def short(value: float | None) -> str:
         return f"{size:.0f}{unit}"
     text = f"{size:.1f}" if unit or size >= _ONE_DECIMAL else f"{size:.2f}"
     return text.rstrip("0").rstrip(".") + unit
+
+
+def duration(ns: float | None) -> str:
+    """``850 ns``, ``12.4 µs``, ``1.03 ms``, ``4 s``."""
+    if ns is None:
+        return NOT_KNOWN
+    value, unit = next(((ns / size, unit) for least, size, unit in _TIMES if ns >= least), (ns, "ns"))
+    return f"{figure(round(value, 2))} {unit}"
 
 
 def plural(count: int, noun: str) -> str:
