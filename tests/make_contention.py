@@ -114,6 +114,26 @@ class Story:
         return self
 
 
+def record_value(record: LockRecord) -> dict[str, Any]:
+    """The record as the captured source ``lock-record`` tells it."""
+    events = [
+        [one.kind, one.time_ns, one.cpu, one.tid, one.address, one.flags, one.irq, one.device, one.stack]
+        for one in record.events
+    ]
+    stacks = [[[frame.symbol, frame.module, frame.offset] for frame in told] for told in record.stacks]
+    return {
+        "seconds": record.seconds,
+        "events": events,
+        "stacks": stacks,
+        "tasks": {str(tid): name for tid, name in record.tasks.items()},
+        "lost": record.lost,
+        "throttled": record.throttled,
+        "truncated": record.truncated,
+        "cpu_s": record.cpu_s,
+        "limits": list(record.limits),
+    }
+
+
 def counts(per_cpu: dict[int, int] | None = None, **changes: Any) -> ContentionCounts:
     """Counters opened at 0.5 s and read at 1 s, on a guest with paravirtual spinlocks."""
     base = ContentionCounts(per_cpu or {0: 1_100, 1: 2_300}, 500_000_000, 10**9, SpinVisibility.EVERY)

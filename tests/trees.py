@@ -94,6 +94,8 @@ class Guest:
     """user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice by CPU."""
     waits: tuple[int, ...] = ()
     """Waits for locks by CPU."""
+    lock_record: Mapping[str, Any] | None = None
+    """Waits with their stacks, as the captured source tells them; None where nobody asked for a record."""
     kicks: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     queue_packets: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     timeouts: Mapping[int, int] = field(default_factory=dict)
@@ -373,6 +375,8 @@ class Guest:
         waits = {str(cpu): count for cpu, count in enumerate(self.waits_of_cpus())}
         counted = {"opened_at_ns": START_NS - 900, "per_cpu": waits, "spin": "every"}
         yield "/captured/lock-contention.json", json.dumps(counted)
+        if self.lock_record is not None:
+            yield "/captured/lock-record.json", json.dumps(self.lock_record)
 
     def _links_value(self) -> list[dict[str, Any]]:
         qdisc = "mq" if self.queues > 1 else "fq_codel"

@@ -12,6 +12,12 @@ from tests.golden.reports import NAMES, document, prepared
 RULES: dict[str, set[str]] = {
     "bouncing-8q": {"interrupt-spread", "irqbalance-fights-pins"},
     "bouncing-2of8": {"interrupt-spread"},
+    "descriptor-contention": {
+        "interrupt-spread",
+        "irq-descriptor-contention",
+        "event-index-off",
+        "interrupts-per-packet",
+    },
     "healthy-4q": set(),
     "split-pairs-4q": {"queue-pair-split", "xps-mismatch"},
     "one-cpu-8q": {"queues-share-cpu", "xps-mismatch", "irqbalance-absent"},
@@ -75,6 +81,21 @@ def test_exactly_two_of_eight_queues_bounce(report: Report) -> None:
     assert [change["target"]["queue"] for change in advice["changes"]] == [2, 5]
     assert [change["target"]["queue_role"] for change in advice["changes"]] == ["input", "input"]
     assert [change["new"] for change in advice["changes"]] == ["2", "5"]
+
+
+@pytest.mark.parametrize("name", ["descriptor-contention"])
+def test_the_cpus_that_fight_and_their_interrupt_are_named_and_pinned(report: Report) -> None:
+    finding = found(report, "irq-descriptor-contention")
+    assert (finding["subject"], finding["irqs"], finding["cpus"]) == ("eth0", [31], [0, 1])
+    assert "CPUs 0-1 take it at the same time" in finding["explanation"]
+    assert "irqbalance does not run" in finding["explanation"]
+    assert {row["subject"] for row in report["contention"]["rows"]} == {"IRQ 31 (virtio0-input.0)"}
+    assert {row["caller"]: row["waits"] for row in report["contention"]["rows"]} == {
+        "handle_edge_irq": 500, "handle_irq_event": 500, "show_interrupts": 5,
+    }  # fmt: skip
+    (advice,) = [one for one in report["advice"] if one["policy"] == "pin-queue-interrupts"]
+    assert {"interrupt-spread:eth0", "irq-descriptor-contention:eth0"} <= set(advice["findings"])
+    assert ("interrupt-list-readers", "machine") in {(one["rule"], one["subject"]) for one in report["clear"]}
 
 
 @pytest.mark.parametrize("name", ["healthy-4q"])

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from tests import make_contention
 from tests.host_trees import Host, Machine, Work
-from tests.trees import FEATURES, Guest, Load, Wiring
+from tests.trees import FEATURES, START_NS, Guest, Load, Wiring
 from tuneagent.model.virtio import Feature
 
 Moments = tuple[Guest | Host, Guest | Host]
@@ -60,6 +61,28 @@ def bouncing_2of8() -> Moments:
     before = Guest(cpus=8, queues=8, affinity={"input.2": "2,6", "input.5": "0-7"})
     work = settled(8) | {"input.2": {2: 800, 6: 703}, "input.5": {5: 760, 1: 745}}
     return before, before.after(load(8, work), effective={"input.2": "6"})
+
+
+def descriptor_contention() -> Moments:
+    """Two vCPUs fight for the descriptor of IRQ 31: no event index, irqbalance off, the interrupt on either vCPU."""
+    before = Guest(cpus=2, queues=1, features=FEATURES - {Feature.RING_EVENT_IDX}, affinity={"input.0": "0-1"})
+    work = load(1, {"input.0": {0: 10_308, 1: 10_444}, "output.0": {0: 31}}, packets=172_000)
+    waits = replace(work, kicks={0: (90, 30_000)}, waits={0: 640, 1: 530})
+    record = make_contention.record_value(_fight().record())
+    return before, before.after(waits, effective={"input.0": "1"}, lock_record=record)
+
+
+def _fight() -> make_contention.Story:
+    """CPU 0 is in the handler of IRQ 31 when CPU 1 takes it; then each waits for the other. Somebody reads the list."""
+    story = make_contention.Story()
+    for turn in range(500):
+        at_ns = START_NS + 3_900_000 * turn
+        story.handled(at_ns, 4_000, 0, 31)
+        story.wait(at_ns + 6_000, 1_900 + turn, 1, 0, make_contention.DESCRIPTOR, make_contention.EDGE)
+        story.wait(at_ns + 4_500, 2_300 + turn, 0, 0, make_contention.DESCRIPTOR, make_contention.AFTER_HANDLER)
+        if turn % 100 == 0:
+            story.wait(at_ns + 90_000, 5_100, 0, 102, make_contention.DESCRIPTOR, make_contention.SHOWN)
+    return story
 
 
 def healthy_4q() -> Moments:
@@ -154,6 +177,7 @@ def two_domains() -> Moments:
 MACHINES: dict[str, Callable[[], Moments]] = {
     "bouncing-8q": bouncing_8q,
     "bouncing-2of8": bouncing_2of8,
+    "descriptor-contention": descriptor_contention,
     "healthy-4q": healthy_4q,
     "split-pairs-4q": split_pairs_4q,
     "one-cpu-8q": one_cpu_8q,

@@ -102,7 +102,7 @@ def _spread(view: View, irqs: tuple[int, ...]) -> str:
     where = f"Within the interval {named(irqs, 'IRQ')} fell on {cpu_list(fell)}; " if irqs and fell else ""
     moved = [irq for irq in irqs if view.moved(irq)]
     if moved:
-        return f"{where}the affinity of {named(moved, 'IRQ')} differs between the two samples."
+        where += f"the affinity of {named(moved, 'IRQ')} differs between the two samples; "
     return f"{where}{_BALANCER[balancer.running(view)]}."
 
 
