@@ -119,7 +119,7 @@ class Slow:
 
 def test_all_looks_together_have_an_end_and_the_time_between_them_does_not_count() -> None:
     hours = Hours()
-    agent = GuestAgent(Slow(hours), now=hours.now, wait=hours.wait)
+    agent = GuestAgent(Slow(hours), now=hours.now, wait=hours.wait, longest_s=25.0)
     for _ in range(2):
         agent.begin()
         for _ in range(3):
@@ -138,7 +138,7 @@ def test_failures_take_time_as_answers_do() -> None:
         hours.wait(9.0)
         return json.dumps({"error": {"class": "GenericError", "desc": "no"}})
 
-    agent = GuestAgent(JsonTransport(fails), now=hours.now, wait=hours.wait)
+    agent = GuestAgent(JsonTransport(fails), now=hours.now, wait=hours.wait, longest_s=25.0)
     for _ in range(3):
         with pytest.raises(SourceError, match="failed in the guest"):
             agent.ask("guest-ping")
