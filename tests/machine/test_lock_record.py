@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from typing import Any
 
@@ -140,6 +141,12 @@ def test_names_of_tasks() -> None:
         [window(*records, comm(102, b"own\x1bname", 200, 0, BEGIN), comm(9, b"idler", 201, 0, BEGIN))], FORMATS
     )
     assert found["tasks"] == {"0": "swapper", "101": "server", "102": "own\\x1bname"}
+
+
+def test_our_own_threads_are_called_ours() -> None:
+    ours = os.getpid()
+    found = value([window(begin(ours, 10))], FORMATS)
+    assert found["tasks"] == {str(ours): "tuneagent (this process)"}
 
 
 def test_without_names_of_functions() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from tuneagent.parse.tracepoint_format import Format
 MOST_EVENTS = 50_000
 MOST_TASKS = 4096
 IDLE = "swapper"
+OURS = "tuneagent (this process)"
+"""Our own threads, whatever they are called: what watches must not be taken for what is watched."""
 BEGIN, END = "contention_begin", "contention_end"
 AROUND = frozenset({"irq_handler_entry", "irq_handler_exit", "net_dev_start_xmit"})
 """Kinds of which those next to a wait on its CPU are kept: they tell whose lock it was."""
@@ -249,10 +252,14 @@ def _tasks(rows: Iterable[Row], told: Mapping[int, str]) -> dict[str, str]:
     waiting = dict.fromkeys(row[_TID] for row in rows if row[_KIND] == BEGIN)
     names: dict[str, str] = {}
     for tid in list(waiting)[:MOST_TASKS]:
-        name = _printable(IDLE if tid == 0 else _comm(tid) or told.get(tid))
+        name = _printable(IDLE if tid == 0 else OURS if _is_ours(tid) else _comm(tid) or told.get(tid))
         if name is not None:
             names[str(tid)] = name
     return names
+
+
+def _is_ours(tid: int) -> bool:
+    return os.path.exists(f"/proc/self/task/{tid}")
 
 
 def _comm(tid: int) -> str | None:

@@ -110,6 +110,7 @@ class LockRecording:
         self._cpu_s = 0.0
         self._failure: OSError | None = None
         self._recorded = threading.Event()
+        self._made: dict[str, Any] | None = None
         try:
             self._open()
         except BaseException:
@@ -123,8 +124,12 @@ class LockRecording:
     def value(self) -> dict[str, Any]:
         """Ends the recording and gives what it holds, as the captured source ``lock-record`` is described."""
         self.stop()
+        self._thread.join()
         if self._failure is not None:
             raise perf_event.refused(NAME, self._failure)
+        return self._made or self._value()
+
+    def _value(self) -> dict[str, Any]:
         began = time.thread_time()
         found = value(self._windows, self._formats)
         return found | {
@@ -180,16 +185,20 @@ class LockRecording:
         self._cpus.append(_Cpu(cpu, files, ring, ids))
 
     def _run(self) -> None:
+        stopped = True
         try:
-            self._record()
+            stopped = self._record()
         except OSError as error:
             self._failure = error
         finally:
             self._cpu_s = time.thread_time()
             self._recorded.set()
             self._close()
+        if not stopped:
+            self._made = self._value()  # now, while nobody waits for it
 
-    def _record(self) -> None:
+    def _record(self) -> bool:
+        """Until the time is over; whether it was stopped before."""
         end = self._began + self.seconds
         poll = select.poll()
         poll.register(self._stop, select.POLLIN)
@@ -200,8 +209,9 @@ class LockRecording:
             stopped = self._watch(poll, end)
             self._shut(began_ns)
             if stopped or self._pause(end):
-                return
+                return True
         self._closed_early |= now < end
+        return False
 
     def _let_in(self) -> int:
         for one in self._cpus:
