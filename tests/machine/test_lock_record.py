@@ -107,7 +107,10 @@ def test_what_was_lost_is_counted() -> None:
     records = (begin(101, 10), throttled(BEGIN, 101, 15, 0), lost(BEGIN, 7, 101, 20, 0), end(101, 30))
     found = value([window(*records, counted=2 + 7 + 5)], FORMATS)
     assert (found["lost"], found["throttled"], found["truncated"]) == (12, 1, False)
-    assert found["limits"][0] == "1 waits are not timed: events between their begin and their end are missing"
+    assert found["limits"][:2] == [
+        "5 events were counted and not recorded: interrupts beside a wait may be missing",
+        "1 waits are not timed: events between their begin and their end are missing",
+    ]
 
 
 def test_a_wait_that_goes_on_over_a_pause_is_not_timed() -> None:
@@ -133,6 +136,7 @@ def test_no_more_than_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     found = value([window(*(begin(1, time_ns) for time_ns in range(10, 15)))], FORMATS)
     assert len(found["events"]) == 3
     assert found["truncated"]
+    assert found["limits"][0] == "the first 3 of 5 events are kept"
 
 
 def test_names_of_tasks() -> None:

@@ -43,10 +43,11 @@ def test_what_is_recorded_is_what_is_counted() -> None:
         record = parse(source.captured("lock-record").value)
         most = total(source) - around
     source.close()
-    if record.truncated or record.lost:
+    if record.truncated:
         pytest.skip(f"too much else happens here: {record.limits}")
+    # What the kernel counted and did not record is told; the counters of two CPUs are not read in one moment.
     assert 0 < begins(record) <= most
-    assert begins(record) >= least * 0.9  # the reading of two CPUs' counters is not one moment
+    assert begins(record) + record.lost >= least * 0.9
     assert record.throttled == 0
 
 
@@ -81,6 +82,7 @@ def test_the_bound_on_bytes_closes_windows_and_says_so(monkeypatch: pytest.Monke
         time.sleep(1)
         found = recording.value()
     assert found["truncated"]
+    assert 0 < found["watched_s"] < found["seconds"]
     assert "more happened than is recorded: watched for" in " ".join(found["limits"])
     rings = 2 * 32 * 1024 * (os.cpu_count() or 1)
     assert recording._used <= 64 * 1024 + rings  # noqa: SLF001 - the bound is on bytes, events only follow

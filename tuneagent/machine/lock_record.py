@@ -75,6 +75,8 @@ class _Found:
     chains: dict[bytes, int]
     names: dict[int, str]
     lost: int = 0
+    unseen: int = 0
+    """Of these, those of which the kernel says nothing but that it counted them."""
     throttled: int = 0
     faults: int = 0
     dropped_ends: int = 0
@@ -90,6 +92,8 @@ def value(windows: Sequence[Window], formats: Mapping[str, Format]) -> dict[str,
     kept = _next_to_waits(_timed(found, gaps))
     rows = kept[:MOST_EVENTS]
     limits = _limits(found)
+    if len(kept) > MOST_EVENTS:
+        limits.append(f"the first {MOST_EVENTS} of {len(kept)} events are kept")
     return {
         "events": rows,
         "stacks": _stacks(found.chains, limits),
@@ -107,6 +111,7 @@ def _add(found: _Found, window: Window, formats: Mapping[str, Format], gaps: _Ga
     lost = sum(loss.records for loss in traces.losses)
     unseen = max(0, window.counted - len(traces.samples) - lost)
     found.lost += lost + unseen
+    found.unseen += unseen
     found.throttled += traces.throttled
     found.faults += len(traces.faults)
     found.names |= traces.names
@@ -274,6 +279,8 @@ def _limits(found: _Found) -> list[str]:
     limits = []
     if found.faults:
         limits.append(f"{found.faults} records were not as their format says, and are left out")
+    if found.unseen:
+        limits.append(f"{found.unseen} events were counted and not recorded: interrupts beside a wait may be missing")
     if found.dropped_ends:
         limits.append(f"{found.dropped_ends} waits are not timed: events between their begin and their end are missing")
     return limits
