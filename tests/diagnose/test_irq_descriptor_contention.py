@@ -37,6 +37,11 @@ def test_two_cpus_that_take_one_interrupt_are_named_with_it() -> None:
     assert value(found, "longest_wait_us") == 31.0
 
 
+def test_a_part_of_the_time_is_not_taken_for_all_of_it() -> None:
+    found = finding(judge, view(make_contention.contended(), watched_s=0.5, truncated=True))
+    assert (value(found, "waits_per_sec"), value(found, "waited_percent_of_one_cpu")) == (1800.0, 0.88)
+
+
 def test_irqbalance_is_named_where_it_runs() -> None:
     base = view(make_contention.contended())
     running = make.view(balanced(make.snapshot(2, 1)), contention=base.contention)

@@ -23,6 +23,7 @@ RECORD: dict[str, Any] = {
     "truncated": True,
     "cpu_s": 0.25,
     "limits": ["user stacks are not recorded"],
+    "watched_s": 0.75,
 }
 
 
@@ -44,6 +45,7 @@ def test_reads_events_stacks_and_tasks() -> None:
         cpu_s=0.25,
         limits=("user stacks are not recorded",),
         read_at_ns=None,
+        watched_s=0.75,
     )
 
 
@@ -66,6 +68,7 @@ def test_flags_and_stack_may_be_unknown() -> None:
         ({"seconds": float("nan")}, "$.seconds:"),
         ({"seconds": 10**400}, "$.seconds:"),
         ({"seconds": True}, "$.seconds:"),
+        ({"watched_s": "0.5"}, "$.watched_s:"),
         ({"cpu_s": "1"}, "$.cpu_s:"),
         ({"lost": None}, "$.lost:"),
         ({"throttled": 1.5}, "$.throttled:"),
@@ -111,3 +114,10 @@ def test_events_and_frames_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lock_record, "MAX_FRAMES", 2)
     with pytest.raises(ParseError, match="more than 2 frames in all"):
         parse(RECORD)
+
+
+@pytest.mark.parametrize(
+    "fields", [RECORD | {"watched_s": None}, {key: RECORD[key] for key in RECORD if key != "watched_s"}]
+)
+def test_a_time_that_was_watched_as_a_whole(fields: dict[str, Any]) -> None:
+    assert parse(fields).watched_s is None

@@ -107,11 +107,12 @@ def test_one_sample_has_no_rate() -> None:
 def test_the_record_of_the_later_sample_is_told_with_the_names_of_interrupts() -> None:
     story = Story().handled(1_000, 400, 0, 31).wait(1_500, 90, 0, 0, DESCRIPTOR, AFTER_HANDLER)
     story.begin(4_000, 1, 0, DESCRIPTOR, EDGE)
-    record = story.record(lost=3, throttled=4, truncated=True, limits=("one CPU was offline",))
+    record = story.record(lost=3, throttled=4, truncated=True, watched_s=0.5, limits=("one CPU was offline",))
     found = told(view(counts(), LATER, lock_record=record))
     assert [row.subject for row in found.rows] == ["IRQ 31 (virtio0-input.0)"] * 2
     assert (found.seconds, found.recorded_reason, found.unpaired) == (2.0, None, 1)
     assert (found.lost, found.throttled, found.truncated) == (3, 4, True)
+    assert (found.watched_s, found.rows_s) == (0.5, 0.5)
     assert (found.cpu_s, found.limits) == (0.013, ("one CPU was offline",))
     assert found.per_sec == 1_900.0
 

@@ -111,6 +111,12 @@ def test_an_unknown_is_a_reason_and_no_zero() -> None:
     assert "Nothing could be seen: that is not to say that nobody waits." in text(nothing)
 
 
+def test_what_was_recorded_in_windows_is_divided_by_their_length() -> None:
+    shown = text(report(contention(watched_s=0.25, truncated=True)))
+    assert "Recorded: 900 waits in the 0.25 s that were watched of 2 s; the end of 20 not" in shown
+    assert "  1     3.6k  4.4 ms    31 µs  interrupt-descriptor  handle_edge_irq\n" in shown
+
+
 def test_more_places_than_asked_for_are_counted() -> None:
     many = contention(*(contended(caller=f"caller_{number}") for number in range(5)))
     shown = text(report(many), 2)

@@ -92,9 +92,9 @@ class Waits:
 def recorded(view: View, *groups: LockGroup) -> Waits | None:
     """The waits of these groups; None without a record of stacks."""
     known = view.contention
-    if known is None or not known.seconds or known.seconds < 0:
+    if known is None or not known.rows_s or known.rows_s < 0:
         return None
-    return Waits(tuple(row for row in known.rows if row.group in groups), known.seconds)
+    return Waits(tuple(row for row in known.rows if row.group in groups), known.rows_s)
 
 
 def parted(waits: Waits, rows: Iterable[Contended]) -> Waits:

@@ -110,6 +110,8 @@ class LockRecord:
     limits: tuple[str, ...]
     """What else it does not show, for people."""
     read_at_ns: int | None
+    watched_s: float | None = None
+    """The part of ``seconds`` in which events were taken, where that was not all of it."""
 
 
 class LockGroup(StrEnum):
@@ -178,6 +180,13 @@ class Contention:
     """Waits whose end fell outside of the record."""
     cpu_s: float
     limits: tuple[str, ...]
+    watched_s: float | None = None
+    """The seconds that the rows rest on, where these are fewer: many waits are recorded in windows of the time."""
+
+    @property
+    def rows_s(self) -> float | None:
+        """The seconds by which what the rows count is divided; None without a record."""
+        return self.seconds if self.watched_s is None else self.watched_s
 
     @property
     def per_sec(self) -> float | None:

@@ -2,7 +2,8 @@
 
 ``{"seconds": 2.0, "events": [[kind, time_ns, cpu, tid, address, flags, irq, device, stack], …],
 "stacks": [[["symbol", "module", 16], …], …], "tasks": {"101": "server"}, "lost": 0, "throttled": 0,
-"truncated": false, "cpu_s": 0.013, "limits": ["…"]}``; null stands for what an event does not have.
+"truncated": false, "cpu_s": 0.013, "limits": ["…"], "watched_s": 0.2}``; null stands for what an event does not have,
+and for a time that was watched as a whole.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ def parse(value: Any) -> LockRecord:
             for place, limit in enumerate(array(fields.get("limits"), "$.limits", MAX_LIMITS))
         ),
         read_at_ns=None,
+        watched_s=None if fields.get("watched_s") is None else _seconds(fields["watched_s"], "$.watched_s"),
     )
 
 

@@ -73,6 +73,7 @@ def _with(record: LockRecord, contention: Contention) -> Contention:
         truncated=record.truncated,
         cpu_s=record.cpu_s,
         limits=record.limits,
+        watched_s=record.watched_s,
     )
 
 

@@ -61,7 +61,7 @@ def _contention(known: Contention | None, most: int) -> Iterator[Block]:
     shown = known.rows[:most]
     if shown:
         yield Gap()
-        yield _table(shown, known.seconds)
+        yield _table(shown, known.rows_s)
         if len(known.rows) > len(shown):
             yield Paragraph(f"… {plural(len(known.rows) - len(shown), 'more place')} with --top, or --json", 2)
         yield from _in_words(shown)
@@ -80,7 +80,10 @@ def _recorded(known: Contention) -> str:
     if known.seconds is None:
         return f"not known: {safe(known.recorded_reason or 'no reason was given')}"
     waits = sum(row.waits for row in known.rows)
-    said = [f"{plural(waits, 'wait')} in {number(known.seconds)} s"]
+    time = f"{number(known.seconds)} s"
+    if known.watched_s is not None:
+        time = f"the {number(known.watched_s)} s that were watched of {time}"
+    said = [f"{plural(waits, 'wait')} in {time}"]
     if known.unpaired:
         said.append(f"the end of {known.unpaired:,} not seen")
     if known.lost:
@@ -88,7 +91,7 @@ def _recorded(known: Contention) -> str:
     if known.throttled:
         said.append(f"held back by the kernel {plural(known.throttled, 'time')}")
     if known.truncated:
-        said.append("more came than the record takes")
+        said.append("more came than a record takes")
     return "; ".join(said)
 
 

@@ -36,8 +36,8 @@ def waits_blocks(contention: Contention | None, *, verbose: bool = False) -> Ite
     yield Gap()
     yield Heading(f"Waiting for locks: {_head(contention)}")
     shown = contention.rows if verbose else contention.rows[:MOST_ROWS]
-    if shown and contention.seconds:
-        rows = tuple(_row(row, contention.seconds) for row in shown)
+    if shown and contention.rows_s:
+        rows = tuple(_row(row, contention.rows_s) for row in shown)
         yield Table(_COLUMNS, rows, frozenset({"waits/s", "waited", "longest"}))
     if len(contention.rows) > len(shown):
         yield Paragraph(f"… {len(contention.rows) - len(shown):,} more with --verbose, or --json", 2)
