@@ -173,6 +173,31 @@ def test_this_machine_can_be_looked_at() -> None:
     assert report["cost"]["cpu_s"] > 0
 
 
+def test_waits_for_locks_are_recorded_within_the_interval_or_there_is_one_reason() -> None:
+    report = json.loads(run("advise", "--interval", "0.3", "--json").out)
+
+    waits, reasons = report["contention"], [one for one in report["missing"] if one["what"] == "contention"]
+    if reasons:
+        assert (len(reasons), waits["per_sec"]) == (1, None)
+    else:
+        assert waits["per_sec"] >= 0
+    assert (waits["seconds"] is None) is (report["cost"]["locks_cpu_s"] is None)
+    if waits["seconds"] is not None:
+        assert 0 < waits["seconds"] <= 0.3
+        assert 0 <= report["cost"]["locks_cpu_s"] <= report["cost"]["cpu_s"]
+
+
+def test_no_contention_neither_counts_nor_records() -> None:
+    report = json.loads(run("advise", "--interval", "0.2", "--no-contention", "--json").out)
+
+    waits = report["contention"]
+    assert (waits["per_cpu_per_sec"], waits["seconds"], report["cost"]["locks_cpu_s"]) == (None, None, None)
+    assert waits["counted_reason"] == "switched off by --no-contention"
+    assert {one["rule"] for one in (*report["clear"], *report["unjudged"])}.isdisjoint(
+        {"irq-descriptor-contention", "transmit-lock-contention", "interrupt-list-readers"}
+    )
+
+
 def test_once_has_no_rates_and_says_why() -> None:
     report = json.loads(run("advise", "--once", "--json").out)
 
@@ -300,7 +325,10 @@ def test_without_root_the_text_says_run_as_root(open_tree: Path, as_nobody: list
 
 
 def test_without_root_this_machine_can_be_looked_at(as_nobody: list[str]) -> None:
-    done = process("advise", "--once", "--json", before=as_nobody, cwd="/")
+    done = process("advise", "--interval", "0.2", "--json", before=as_nobody, cwd="/")
 
     assert (done.code, done.err) == (0, "")
+    gaps = [one for one in json.loads(done.out)["missing"] if one["what"] in {"contention", "lock_record"}]
+    assert len(gaps) <= 1
+    assert all(gap["remedy"] for gap in gaps)
     assert json.loads(done.out)["machine"]["cpus"] is not None

@@ -66,7 +66,7 @@ def _live(asked: Asked, wait: Wait, meanwhile: Callable[[], object]) -> Sampled:
     if asked.once:
         return Sampled(_joined(rates.alone(before), guests), THIS_MACHINE, cost, 0.0)
     waiting = time.monotonic()
-    if asked.contention:
+    if before.contention is not None:  # where waits cannot be counted, they cannot be recorded for the same reason
         source.record_locks(min(RECORDED_S, asked.interval_s))
     meanwhile()
     wait(max(0.0, asked.interval_s - (time.monotonic() - waiting)))
