@@ -71,6 +71,11 @@ def test_a_hundred_waits_a_second_are_too_many(waits: int, *, found: bool) -> No
     assert isinstance(said, Finding) is found
 
 
+def test_what_was_recorded_in_windows_counts_by_their_time() -> None:
+    found = finding(judge, view(make_contention.contended(), truncated=True, watched_s=0.5))
+    assert (value(found, "waits_per_sec"), value(found, "waited_percent_of_one_cpu")) == (1_800.0, 0.88)
+
+
 def test_other_locks_are_no_descriptor() -> None:
     assert value(clear(judge, view(other(waits=90_000))), "waits_per_sec") == 0.0
 
@@ -114,6 +119,7 @@ def test_what_cannot_be_seen_is_not_clear(spin: SpinVisibility) -> None:
 def test_what_was_lost_is_not_clear() -> None:
     assert "dropped 5,000 events" in unjudged(judge, view(lost=5_000)).reason
     assert "more happened" in unjudged(judge, view(truncated=True)).reason
+    clear(judge, view(truncated=True, watched_s=0.25))
     unknown = other(caller="[unknown]", waits=4_000, wait_total_ns=1)
     assert "2,000 waits/s at places without a name" in unjudged(judge, view(unknown)).reason
 

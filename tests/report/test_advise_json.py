@@ -212,8 +212,8 @@ def test_waits_for_locks_have_their_interrupt_and_classes_their_places() -> None
     assert (row["group"], row["irq"], row["per_cpu"]) == ("interrupt-descriptor", 31, {"0": 500, "1": 400})
     assert row["contexts"] == {"hardirq": 890, "task": 10}
     (kind,) = value["lock_stat"]["classes"]
-    assert kind["points"][0] == {"place": "handle_edge_irq+0x1e", "count": 800}
-    assert kind["holders"] == [{"place": "show_interrupts+0x9c", "count": 7}]
+    assert kind["points"][0] == ["handle_edge_irq+0x1e", 800]
+    assert kind["holders"] == [["show_interrupts+0x9c", 7]]
     assert value["cost"]["locks_cpu_s"] == 0.031
 
 

@@ -128,7 +128,7 @@ def _unsure(known: Contention, waits: Waits) -> str | None:
     """Why few waits prove nothing; None where they do."""
     if known.spin in _BLIND:
         return f"cannot see: {_BLIND[known.spin]}"
-    if known.truncated:
+    if known.truncated and known.watched_s is None:
         return "more happened than the record of waits holds"
     if (waits.count + known.lost) / waits.seconds >= LOCK_WAITS_PER_SEC:
         return f"the kernel dropped {known.lost:,} events of the record of waits"

@@ -11,9 +11,9 @@ from tuneagent.model.plan import Advice
 from tuneagent.model.snapshot import Snapshot
 from tuneagent.model.view import View
 from tuneagent.model.virtio import Feature
+from tuneagent.report.contention_json import contention_json
 from tuneagent.report.hypervisor_json import hypervisor_json
 from tuneagent.report.jsonable import jsonable
-from tuneagent.report.waits_json import contention_json, lock_stat_json
 
 SCHEMA = "tuneagent.advise/1"
 """Grows by new keys only; a key that changes its meaning changes this number."""
@@ -49,7 +49,7 @@ def _seen(report: AdviseReport) -> dict[str, Any]:
         "cpus": [jsonable(rate) for rate in view.cpus.values()],
         "protocols": jsonable(view.protocols),
         "contention": contention_json(view.contention),
-        "lock_stat": lock_stat_json(view.lock_stat),
+        "lock_stat": jsonable(view.lock_stat),
         "findings": [_finding(finding) for finding in report.findings],
         "advice": [_advice(advice) for advice in report.plan.advice],
         "declined": jsonable(report.plan.declined),

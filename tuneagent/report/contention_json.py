@@ -18,7 +18,7 @@ def to_json(report: ContentionReport) -> dict[str, Any]:
         "schema": SCHEMA,
         "version": report.version,
         "origin": report.origin,
-        "contention": None if report.contention is None else _contention(report.contention),
+        "contention": contention_json(report.contention),
         "lock_stat": jsonable(report.lock_stat),
         "imported": jsonable(report.imported),
         "missing": jsonable(report.missing),
@@ -26,8 +26,9 @@ def to_json(report: ContentionReport) -> dict[str, Any]:
     }
 
 
-def _contention(contention: Contention) -> dict[str, Any]:
-    return {"per_sec": jsonable(contention.per_sec), **jsonable(contention)}
+def contention_json(contention: Contention | None) -> dict[str, Any] | None:
+    """What is known of waiting, with ``per_sec``, the sum over all CPUs."""
+    return None if contention is None else {"per_sec": jsonable(contention.per_sec), **jsonable(contention)}
 
 
 def _cost(cost: AgentCost) -> dict[str, Any]:
