@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.app.command import Ran, process, run
 from tests.report.test_advise_json import assert_documented, documented, walk
@@ -50,6 +52,13 @@ cat 101 [000] 5.000001: 1001001 cpu-clock: ffffffff81000010 vfs_read+0x10 ([kern
 cat 101 [001] 5.100001: 1001001 cpu-clock: ffffffff81000010 vfs_read+0x10 ([kernel.kallsyms])
 cat 101 [001] 5.200001: 1001001 cpu-clock: ffffffff81000020 ksys_read+0x20 ([kernel.kallsyms])
 cat 101 [001] 5.300001: 1001001 cpu-clock: 55d000000020 main+0x20 (/usr/bin/cat)
+"""
+CONTENDED = """\
+ contended   total wait     max wait     avg wait         type   caller
+
+        38      1.74 ms    499.00 us     45.79 us     spinlock   handle_edge_irq+0x1e
+lock 7 [001] 5.000100: lock:contention_begin: 0xffff888100a5e0a4 (flags=SPIN)
+\tffffffff81000020 _raw_spin_lock+0x20 ([kernel.kallsyms])
 """
 
 
@@ -177,6 +186,9 @@ def test_a_line_that_is_not_understood_loses_nothing_else(tmp_path: Path) -> Non
     file = written(tmp_path / "script", SCRIPT.replace("cat 101 [001] 5.2", "gar\x1bbage\ncat 101 [001] 5.2"))
     done = run("profile", "--import", file, "--json")
     assert symbols(done) == ["vfs_read", "ksys_read"]
+    assert json.loads(done.out)["limits"][0].startswith(
+        "not understood, and left out with what may be like it: line 3: "
+    )
     assert done.err.startswith(f"tuneagent: {file}:3: ")
     assert done.err.count("\n") == 1
     assert done.err[:-1].isprintable()
@@ -268,3 +280,32 @@ def test_without_permission_one_line_says_what_would_help() -> None:
         pytest.skip(f"not refused here: {done.err}")
     assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
     assert "run as root" in done.err
+
+
+LINES = st.sampled_from(
+    [*REPORT.splitlines(), *DIFF.splitlines(), *SCRIPT.splitlines(), *CONTENDED.splitlines(), "", "{"]
+)
+ODD = st.sampled_from(
+    ["\x1b[31m", "\0", "\u202e", "9" * 40, "-1.5%", "100000.00%", "\t", "  ", "[k] ", "é", "0x", ":", "lock:"]
+)
+
+
+@st.composite
+def mixed(draw: st.DrawFn) -> str:
+    """Lines of perf's texts in any order, with something odd in some of them."""
+    made = []
+    for line in draw(st.lists(LINES, max_size=12)):
+        at = draw(st.integers(0, len(line)))
+        made.append(line[:at] + draw(ODD) + line[at:] if draw(st.booleans()) else line)
+    return "\n".join(made) + draw(st.sampled_from(["", "\n"]))
+
+
+@given(mixed())
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_a_file_holds_it_is_told_or_refused_in_lines(tmp_path: Path, text: str) -> None:
+    file = written(tmp_path / "file", text)
+    for words in (("profile", "--import"), ("contention", "--import"), ("profile", "diff")):
+        done = run(*words, file)
+        assert done.code in {0, 2}, done
+        assert done.code == 0 or done.refused, done
+        assert all(character.isprintable() or character == "\n" for character in done.out + done.err)

@@ -146,6 +146,7 @@ def _imported(file: Path) -> ContentionReport:
 
     told = perf_files.read(file)
     if told.record is not None:
+        perf_files.warn(told)
         return _report(str(file), lock_look.of_record(told.record))
     if told.locks is None:
         raise InputError(f"{file}: no waits for locks in it: `tuneagent profile` reads such files")

@@ -31,13 +31,12 @@ class Told:
     deltas: tuple[ProfileDelta, ...] | None = None
     locks: ImportedLocks | None = None
     record: LockRecord | None = None
+    fault: ParseError | None = None
+    """The first line that was not understood, beside what was."""
 
 
 def read(file: Path) -> Told:
-    """What the file holds, whichever kind it is. InputError for one that cannot be read or is of no kind.
-
-    A line of ``perf script`` that is not understood is told on standard error; the rest goes on.
-    """
+    """What the file holds, whichever kind it is. InputError for one that cannot be read or is of no kind."""
     text = _text(file)
     if text.lstrip()[:1] == "{":
         value = json_value(file, text, "a profile")
@@ -59,7 +58,15 @@ def profile(file: Path) -> Profile:
     told = read(file)
     if told.profile is None:
         raise InputError(f"{file}: {_no_profile(told)}")
+    warn(told)
     return told.profile
+
+
+def warn(told: Told) -> None:
+    """Says on standard error what of a file that is used was not understood: its limits say it too."""
+    if told.fault is not None:
+        place = told.file if told.fault.line is None else f"{told.file}:{told.fault.line}"
+        click.echo(safe(f"tuneagent: {place}: {told.fault.detail}; the rest is used", LONGEST_LINE), err=True)
 
 
 def _no_profile(told: Told) -> str:
@@ -69,10 +76,14 @@ def _no_profile(told: Told) -> str:
 
 
 def _script(file: Path, script: PerfScript) -> Told:
-    if script.fault is not None:
-        place = file if script.fault.line is None else f"{file}:{script.fault.line}"
-        click.echo(safe(f"tuneagent: {place}: {script.fault.detail}; the rest is used", LONGEST_LINE), err=True)
-    return Told(file, profile=script.profile and _from(file, script.profile), record=script.locks)
+    limits = () if script.fault is None else (f"not understood, and left out with what may be like it: {script.fault}",)
+    found, record = script.profile, script.locks
+    return Told(
+        file,
+        profile=found and replace(_from(file, found), limits=(*limits, *found.limits)),
+        record=record and replace(record, limits=(*limits, *record.limits)),
+        fault=script.fault,
+    )
 
 
 def _from(file: Path, told: Profile) -> Profile:
