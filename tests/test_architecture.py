@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "machine": {"machine", "model", "parse"},
     "observe": {"observe", "machine", "parse", "model"},
     "contention": {"contention", "model"},
-    # A view is whole when rates has made it: whoever compares two samples need not think of the record of waits in them.
+    # A view is whole when rates has made it: whoever compares two samples need not think of its record of waits.
     "rates": {"rates", "contention", "model"},
     "profile": {"profile", "model"},
     "join": {"join", "model"},
