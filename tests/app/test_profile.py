@@ -199,19 +199,37 @@ def test_a_command_name_that_is_no_text_spoils_nothing(tmp_path: Path) -> None:
     assert symbols(run("profile", "--import", file, "--json")) == ["vfs_read", "ksys_read"]
 
 
+def test_a_shared_counter_is_found_in_a_profile_and_in_what_grew(tmp_path: Path, report: Path) -> None:
+    later = written(tmp_path / "later.txt", LATER)
+    shown = run("profile", "show", later).out
+    assert "hot-reference-count" in shown
+    (found,) = json.loads(run("profile", "diff", report, later, "--json").out)["findings"]
+    assert (found["rule"], found["severity"]) == ("hot-reference-count", "warning")
+    assert "dst_release" in found["explanation"]
+    assert f"WARNING: {found['title']} [hot-reference-count]" in run("profile", "diff", report, later).out
+    assert "Looked for and not found: hot-reference-count" in " ".join(run("profile", "show", report).out.split())
+
+
+def test_what_chance_makes_is_no_finding(tmp_path: Path) -> None:
+    line = "cat 101 [001] 5.200001: 1001001 cpu-clock: ffffffff81000020 dst_release+0x20 ([kernel.kallsyms])\n"
+    old, new = written(tmp_path / "old", SCRIPT), written(tmp_path / "new", SCRIPT + line)
+    assert json.loads(run("profile", "diff", old, new, "--json").out)["findings"] == []
+
+
 def test_every_key_is_documented_and_every_documented_key_is_there(tmp_path: Path, report: Path) -> None:
-    script = written(tmp_path / "script.txt", SCRIPT)
+    script, later = written(tmp_path / "script.txt", SCRIPT), written(tmp_path / "later.txt", LATER * 3)
+    hot = written(tmp_path / "hot.txt", REPORT.replace("_raw_spin_lock", "dst_release"))
     seen: set[str] = set()
-    for file in (report, script):
+    for file in (report, script, later, hot):
         seen |= assert_documented(
             "tuneagent.profile/1", walk(json.loads(run("profile", "--import", file, "--json").out))
         )
     assert seen == set(documented("tuneagent.profile/1"))
     seen = set()
-    for files in ((report, script), (script, script), (written(tmp_path / "diff.txt", DIFF),)):
+    for files in ((report, script), (script, script), (report, hot), (written(tmp_path / "diff.txt", DIFF),)):
         made = json.loads(run("profile", "diff", *files, "--json").out)
         seen |= assert_documented("tuneagent.profile-diff/1", walk(made))
-    assert seen == set(documented("tuneagent.profile-diff/1"))
+    assert set(documented("tuneagent.profile-diff/1")) - seen == {"not_judged[].rule", "not_judged[].reason"}
 
 
 def refused_here() -> str | None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.make_profile import profile, reported, sampled
+from tuneagent.model.finding import Clear, Evidence, Finding, Severity, Unjudged
 from tuneagent.model.profile import Basis, Profile, ProfileDelta, ProfileDiff
 from tuneagent.profile.diff import compared
 from tuneagent.profile.fold import fold
@@ -103,3 +104,16 @@ def test_cpus_by_their_part() -> None:
     assert busiest({0: 0}) == "?"
     assert busiest({7: 25, 3: 75, 1: 0}) == "3: 75 %, 7: 25 %"
     assert busiest({0: 1, 1: 2, 2: 3, 3: 4}) == "3: 40 %, 2: 30 % +2"
+
+
+def test_what_the_rules_say_is_told_in_words() -> None:
+    evidence = (Evidence("reference_counts_percent", 0.25, "%", "profile"),)
+    judged = (
+        Finding("hot", "machine", Severity.WARNING, "12 % count\x1b", "dst_release 12 %.", evidence),
+        Unjudged("cold", "machine", "too few samples"),
+        Clear("well", "machine", evidence),
+    )
+    shown = plain.write(document(fold(NETWORK), judged), 80)
+    assert "WARNING: 12 % count\\x1b [hot]\n  dst_release 12 %.\n  More: tuneagent explain hot\n" in shown
+    assert "Not judged: too few samples [cold]\n" in shown
+    assert "Looked for and not found: well (reference_counts_percent 0.25 %)\n" in shown

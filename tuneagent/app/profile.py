@@ -93,16 +93,18 @@ def diff(*, files: tuple[Path, ...], most: int, every: bool, order: str, as_json
     A difference that sampling alone can make is said to be within noise.
     """
     from tuneagent.app import output
+    from tuneagent.diagnose import diagnose_deltas
 
     made = _difference(files, order)
+    judgements = diagnose_deltas([one for one in made.deltas if not one.within_noise])
     if as_json:
         from tuneagent.report.profile_json import diff_to_json
 
-        output.emit_json(diff_to_json(made, __version__))
+        output.emit_json(diff_to_json(made, __version__, judgements))
     else:
         from tuneagent.report.profile_text import diff_document
 
-        output.emit(diff_document(made, most, every=every), color)
+        output.emit(diff_document(made, most, judgements, every=every), color)
     return exits.DONE
 
 
@@ -170,26 +172,31 @@ def _keep(profile: Profile, file: Path, *, force: bool) -> None:
     import json
 
     from tuneagent.app import private_file
-    from tuneagent.profile.fold import fold
-    from tuneagent.report.profile_json import to_json
 
-    text = json.dumps(to_json(fold(profile), __version__), ensure_ascii=True, allow_nan=False, indent=1)
+    text = json.dumps(_as_json(profile), ensure_ascii=True, allow_nan=False, indent=1)
     private_file.write(file, text + "\n", over=force)
     click.echo(f"wrote {file}", err=True)
 
 
+def _as_json(profile: Profile) -> dict[str, Any]:
+    from tuneagent.diagnose import diagnose_profile
+    from tuneagent.profile.fold import fold
+    from tuneagent.report.profile_json import to_json
+
+    return to_json(fold(profile), __version__, diagnose_profile(profile))
+
+
 def _tell(profile: Profile, most: int, color: str, *, as_json: bool) -> None:
     from tuneagent.app import output
-    from tuneagent.profile.fold import fold
 
     if as_json:
-        from tuneagent.report.profile_json import to_json
+        output.emit_json(_as_json(profile))
+        return
+    from tuneagent.diagnose import diagnose_profile
+    from tuneagent.profile.fold import fold
+    from tuneagent.report.profile_text import document
 
-        output.emit_json(to_json(fold(profile), __version__))
-    else:
-        from tuneagent.report.profile_text import document
-
-        output.emit(document(fold(profile, most)), color)
+    output.emit(document(fold(profile, most), diagnose_profile(profile)), color)
 
 
 def _difference(files: tuple[Path, ...], order: str) -> ProfileDiff:

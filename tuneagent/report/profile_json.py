@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from tuneagent.model.cpuset import CpuSet
+from tuneagent.model.finding import Finding, Judgement, Unjudged
 from tuneagent.model.profile import FoldedProfile, Profile, ProfileDelta, ProfileDiff, SymbolShare
 from tuneagent.report.jsonable import jsonable
 
@@ -12,7 +14,7 @@ PROFILE_SCHEMA = "tuneagent.profile/1"
 DIFF_SCHEMA = "tuneagent.profile-diff/1"
 
 
-def to_json(folded: FoldedProfile, version: str) -> dict[str, Any]:
+def to_json(folded: FoldedProfile, version: str, judgements: Iterable[Judgement] = ()) -> dict[str, Any]:
     """The object of ``profile --json`` and of the file that ``profile -o`` writes."""
     profile = folded.profile
     return {
@@ -30,11 +32,12 @@ def to_json(folded: FoldedProfile, version: str) -> dict[str, Any]:
         "throttled": profile.throttled,
         "cpu_s": jsonable(profile.cpu_s),
         "limits": list(profile.limits),
+        **_judged(judgements),
         "symbols": [_symbol(row) for row in folded.rows],
     }
 
 
-def diff_to_json(diff: ProfileDiff, version: str) -> dict[str, Any]:
+def diff_to_json(diff: ProfileDiff, version: str, judgements: Iterable[Judgement] = ()) -> dict[str, Any]:
     """The object of ``profile diff --json``."""
     return {
         "schema": DIFF_SCHEMA,
@@ -43,6 +46,7 @@ def diff_to_json(diff: ProfileDiff, version: str) -> dict[str, Any]:
         "new": None if diff.new is None else about(diff.new),
         "basis": jsonable(diff.basis),
         "remarks": list(diff.remarks),
+        **_judged(judgements),
         "symbols": [_delta(one) for one in diff.deltas],
     }
 
@@ -56,6 +60,25 @@ def about(profile: Profile) -> dict[str, Any]:
         "cpus": str(CpuSet.of(profile.cpus)),
         "kernel_release": profile.kernel_release,
         "taken_at_ns": profile.taken_at_ns,
+    }
+
+
+def _judged(judgements: Iterable[Judgement]) -> dict[str, Any]:
+    told = tuple(judgements)
+    unjudged = [one for one in told if isinstance(one, Unjudged)]
+    return {
+        "findings": [_finding(one) for one in told if isinstance(one, Finding)],
+        "not_judged": [{"rule": one.rule, "reason": one.reason} for one in unjudged],
+    }
+
+
+def _finding(one: Finding) -> dict[str, Any]:
+    return {
+        "rule": one.rule,
+        "severity": str(one.severity),
+        "title": one.title,
+        "explanation": one.explanation,
+        "evidence": jsonable(one.evidence),
     }
 
 

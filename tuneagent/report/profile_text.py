@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tuneagent.model.cpuset import CpuSet
+from tuneagent.model.finding import Clear, Finding, Judgement, Unjudged
 from tuneagent.model.profile import Basis, FoldedProfile, Profile, ProfileDelta, ProfileDiff, SymbolShare
+from tuneagent.report.advice_text import LONGEST_PROSE, TONES
 from tuneagent.report.document import Block, Document, Gap, Heading, Paragraph, Table, Tone
 from tuneagent.report.safe import safe
-from tuneagent.report.values import number, plural
+from tuneagent.report.values import number, plural, with_unit
 
 MOST_CPUS = 2
 """Of one symbol, by name; the table has the busiest."""
@@ -25,14 +27,18 @@ ERROR = (
 )
 
 
-def document(folded: FoldedProfile) -> Document:
-    """The ranked symbols, what the CPUs did besides, and what is not seen."""
-    return tuple(block for part in (_head(folded), _ranked(folded), _end(folded.profile)) for block in part)
+def document(folded: FoldedProfile, judgements: Sequence[Judgement] = ()) -> Document:
+    """The ranked symbols, what the CPUs did besides, what that means, and what is not seen."""
+    parts = (_head(folded), _ranked(folded), _judged(judgements), _end(folded.profile))
+    return tuple(block for part in parts for block in part)
 
 
-def diff_document(diff: ProfileDiff, most: int, *, every: bool = False) -> Document:
+def diff_document(
+    diff: ProfileDiff, most: int, judgements: Sequence[Judgement] = (), *, every: bool = False
+) -> Document:
     """The symbols by their difference; those within noise only with ``every``, or where there is nothing else."""
-    return tuple(block for part in (_sides(diff), _deltas(diff, most, every=every)) for block in part)
+    parts = (_sides(diff), _deltas(diff, most, every=every), _judged(judgements))
+    return tuple(block for part in parts for block in part)
 
 
 def _head(folded: FoldedProfile) -> Iterator[Block]:
@@ -91,6 +97,22 @@ def busiest(per_cpu: Mapping[int, int]) -> str:
     ranked = sorted(((count, cpu) for cpu, count in per_cpu.items() if count), key=lambda one: (-one[0], one[1]))
     shown = ", ".join(f"{cpu}: {100 * count / total:.0f} %" for count, cpu in ranked[:MOST_CPUS])
     return f"{shown} +{len(ranked) - MOST_CPUS}" if len(ranked) > MOST_CPUS else shown or "?"
+
+
+def _judged(judgements: Iterable[Judgement]) -> Iterator[Block]:
+    for one in judgements:
+        yield Gap()
+        match one:
+            case Finding():
+                word = str(one.severity).upper()
+                yield Heading(f"{word}: {safe(one.title)} [{safe(one.rule)}]", TONES[one.severity])
+                yield Paragraph(safe(one.explanation, LONGEST_PROSE), 2)
+                yield Paragraph(f"tuneagent explain {safe(one.rule)}", 2, Tone.PLAIN, "More:")
+            case Unjudged():
+                yield Paragraph(f"{safe(one.reason)} [{safe(one.rule)}]", 0, Tone.PLAIN, "Not judged:")
+            case Clear():
+                numbers = ", ".join(f"{safe(it.metric)} {with_unit(it.value, it.unit)}" for it in one.evidence)
+                yield Paragraph(f"{safe(one.rule)} ({numbers})", 0, Tone.PLAIN, "Looked for and not found:")
 
 
 def _end(profile: Profile) -> Iterator[Block]:
