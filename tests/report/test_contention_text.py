@@ -25,7 +25,7 @@ BLIND = {SpinVisibility.FROM_THIRD, SpinVisibility.NONE, SpinVisibility.UNKNOWN}
 
 
 def report(known: Any = None, **fields: Any) -> ContentionReport:
-    given: dict[str, Any] = dict.fromkeys(("lock_stat", "imported", "cost")) | {"missing": ()}
+    given: dict[str, Any] = dict.fromkeys(("lock_stat", "imported", "cost")) | {"missing": (), "of_machine": False}
     return ContentionReport("9.9", "this machine", known, **(given | fields))
 
 
@@ -141,6 +141,14 @@ def test_lock_stat_is_ranked_by_the_time_that_was_waited() -> None:
     ) in shown
     assert "&quiet" not in shown
     assert "Lock debugging was switched off by a fault" in shown
+
+
+@pytest.mark.parametrize("of_machine", [True, False])
+def test_that_a_kernel_has_no_lock_stat_is_said_of_machines(of_machine: bool) -> None:  # noqa: FBT001 - pytest's way
+    assert ("there is no /proc/lock_stat" in text(report(contention(), of_machine=of_machine))) is of_machine
+    assert "there is no" not in text(report(contention(), of_machine=of_machine, lock_stat=lock_stat()))
+    gap = Missing("lock_stat", "/proc/lock_stat", Reason.PERMISSION, "Permission denied")
+    assert "there is no" not in text(report(contention(), of_machine=of_machine, missing=(gap,)))
 
 
 def test_a_table_in_which_nobody_waited() -> None:

@@ -147,12 +147,12 @@ def _imported(file: Path) -> ContentionReport:
     told = perf_files.read(file)
     if told.record is not None:
         perf_files.warn(told)
-        return _report(str(file), lock_look.of_record(told.record))
+        return replace(_report(str(file), lock_look.of_record(told.record)), of_machine=False)
     if told.locks is None:
         raise InputError(f"{file}: no waits for locks in it: `tuneagent profile` reads such files")
     from tuneagent.model.contention_report import ContentionReport
 
-    return ContentionReport(__version__, str(file), None, None, told.locks, (), None)
+    return ContentionReport(__version__, str(file), None, None, told.locks, (), None, of_machine=False)
 
 
 def _report(origin: str, view: Any) -> ContentionReport:

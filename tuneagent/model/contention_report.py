@@ -22,6 +22,14 @@ class ContentionReport:
     imported: ImportedLocks | None
     missing: tuple[Missing, ...]
     cost: AgentCost | None
+    of_machine: bool = True
+    """Whether a machine was looked at, live or as captured, and not a text of perf."""
+
+    @property
+    def lacks_lock_stat(self) -> bool:
+        """Whether the kernel has no /proc/lock_stat, as most have none."""
+        noted = any(one.what.startswith("lock_stat") for one in self.missing)
+        return self.of_machine and self.lock_stat is None and not noted
 
     @property
     def nothing_seen(self) -> bool:

@@ -16,6 +16,7 @@ LONGEST_CALLER = 23
 """As much as is left of 80 columns; below the table it stands in full."""
 MOST_CPUS = 8
 MOST_FRAMES = 8
+NO_LOCK_STAT = "there is no /proc/lock_stat: the kernel is built without CONFIG_LOCK_STAT, as most are"
 _COLUMNS = ("#", "waits/s", "waited", "longest", "lock", "wanted by")
 _SEEN = {
     SpinVisibility.EVERY: "Each wait for a spinlock is seen here: the kernel has paravirtual spinlocks.",
@@ -147,6 +148,8 @@ def _who(row: Contended) -> str:
 
 def _not_seen(report: ContentionReport) -> Iterator[Block]:
     limits = [safe(limit) for limit in report.contention.limits] if report.contention else []
+    if report.lacks_lock_stat:
+        limits.append(NO_LOCK_STAT)
     if limits or report.missing:
         yield Gap()
         yield Heading("Not seen, and therefore unknown")
