@@ -277,6 +277,17 @@ class Sampler:
         return GuestSeen("guest agent", None, "guest-exec is disabled", "allow guest-exec")
 
 
+class Hypervisor(Sysroot):
+    """The hypervisor of the trees as if it were this machine."""
+
+    def __init__(self, root: str, done: list[str]) -> None:
+        super().__init__(root)
+        self.done = done
+
+    def record_locks(self, seconds: float) -> None:
+        self.done.append(f"record waits for {seconds:.3f} s")
+
+
 @pytest.fixture
 def done(host: list[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What happens, in order, where this machine is the hypervisor of the trees."""
@@ -292,7 +303,7 @@ def done(host: list[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def live(**options: Any) -> Source:
         happened.append(str(options))
-        return Sysroot(host[1])
+        return Hypervisor(host[1], happened)
 
     monkeypatch.setattr("tuneagent.machine.live.Live", live)
     monkeypatch.setattr(sampling, "observe", observe)
@@ -305,8 +316,8 @@ def test_host_and_guest_are_looked_at_in_turn_around_one_interval(done: list[str
 
     looked = "sample host ['db1']"
     assert done == [
-        "{'connect': ('test:///x',), 'allow_monitor': False}", looked, f"{URI} {UUID}", "prepare",
-        looked, "sample guest", looked, "sample guest",
+        "{'connect': ('test:///x',), 'allow_monitor': False, 'locks': True}", looked, f"{URI} {UUID}", "prepare",
+        looked, "sample guest", "record waits for 0.067 s", looked, "sample guest",
     ]  # fmt: skip
     assert "The guest of db1 was not seen: guest-exec is disabled" in shown
     assert "What would help: allow guest-exec" in shown
