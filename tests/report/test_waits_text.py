@@ -77,6 +77,7 @@ def test_unknown_owner_and_untimed_waits_are_words() -> None:
     assert "cannot tell" in text
     assert text.count("unknown") == 2
     assert "hardirq" in text
+    assert "cannot tell" not in shown(waits(make_contention.contended(group=LockGroup.SOCKET, subject=None)))
 
 
 def test_names_cannot_steer_the_terminal() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuneagent.model.contention import Contended, Contention, SpinVisibility
+from tuneagent.model.contention import Contended, Contention, LockGroup, SpinVisibility
 from tuneagent.model.cpuset import MAX_CPUS, CpuSet
 from tuneagent.report.document import Block, Gap, Heading, Paragraph, Table
 from tuneagent.report.safe import safe
@@ -15,6 +15,8 @@ MOST_ROWS = 6
 MOST_CPUS = 8
 MOST_LIMITS = 4
 _COLUMNS = ("lock", "of", "wanted by", "waits/s", "waited", "longest", "on CPUs", "tasks")
+_OF_SOMETHING = {LockGroup.IRQ_DESCRIPTOR, LockGroup.TRANSMIT, LockGroup.QDISC}
+"""Locks of an interrupt or a device, which the events tell or do not; the others' objects have no name."""
 _SPIN = {
     SpinVisibility.EVERY: "Each wait for a spinlock shows here: the kernel has paravirtual spinlocks.",
     SpinVisibility.FROM_THIRD: "Of waits for spinlocks only those of a third CPU and more show here: the second one "
@@ -60,7 +62,7 @@ def _row(row: Contended, seconds: float) -> tuple[str, ...]:
     timed = row.paired > 0
     return (
         f"{safe(row.group.value)} ({safe(row.kind.value)})",
-        safe(row.subject or "cannot tell"),
+        safe(row.subject) if row.subject else "cannot tell" if row.group in _OF_SOMETHING else "",
         safe(row.caller),
         number(row.waits / seconds),
         f"{number(row.wait_total_ns / seconds / 1e7)} %" if timed else UNKNOWN,
