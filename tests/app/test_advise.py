@@ -188,11 +188,11 @@ def test_waits_for_locks_are_recorded_within_the_interval_or_there_is_one_reason
 
 
 def test_no_contention_neither_counts_nor_records() -> None:
-    report = json.loads(run("advise", "--interval", "0.2", "--no-contention", "--json").out)
+    report = json.loads(run("advise", "--interval", "0.2", "--contention", "never", "--json").out)
 
     waits = report["contention"]
     assert (waits["per_cpu_per_sec"], waits["seconds"], report["cost"]["locks_cpu_s"]) == (None, None, None)
-    assert waits["counted_reason"] == "switched off by --no-contention"
+    assert waits["counted_reason"] == "switched off by --contention never"
     assert {one["rule"] for one in (*report["clear"], *report["unjudged"])}.isdisjoint(
         {"irq-descriptor-contention", "transmit-lock-contention", "interrupt-list-readers"}
     )

@@ -22,12 +22,11 @@ if TYPE_CHECKING:
 @click.option("--nic", "nics", multiple=True, metavar="NAME", help="Only this interface; may be given again.")
 @options.domains
 @click.option(
-    "--no-contention",
-    "contention",
-    is_flag=True,
-    flag_value=False,
-    default=True,
-    help="Neither count waits for locks nor record them.",
+    "--contention",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    help="Record each wait for a lock with its stack: auto, where enough are counted to be worth its cost; never: do"
+    " not count them either.",
 )
 @options.policies
 @click.option(

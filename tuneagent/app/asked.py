@@ -27,8 +27,8 @@ class Asked:
     guest_files: tuple[Path, ...]
     connect: tuple[str, ...]
     allow_monitor: bool
-    contention: bool
-    """Whether waits for locks are counted and recorded."""
+    contention: str
+    """When each wait for a lock is recorded: ``auto``, ``always``; ``never``: nor are they counted."""
     directories: tuple[Path, ...]
     policies: tuple[str, ...]
     as_json: bool

@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING
 
 from tuneagent import rates
 from tuneagent.app.inputs import InputError, files_as_sources, trees_as_sources
+from tuneagent.diagnose.thresholds import LOCK_WAITS_PER_SEC
 from tuneagent.machine import own_cost
 from tuneagent.machine.source import Source
+from tuneagent.model.contention import ContentionCounts
 from tuneagent.model.snapshot import Snapshot
 from tuneagent.model.view import View
+from tuneagent.observe import contention
 from tuneagent.observe import snapshot as observe
+from tuneagent.observe.gaps import Gaps
 
 if TYPE_CHECKING:
     from tuneagent.app.asked import Asked
     from tuneagent.app.domains import Guests
+    from tuneagent.machine.live import Live
 
 Wait = Callable[[float], None]
 THIS_MACHINE = "this machine"
@@ -25,6 +30,8 @@ RECORDED_S = 2.0
 """How long each wait for a lock is recorded with its stack, at most: it costs more than to count them."""
 RECORDED_PART = 2 / 3
 """Of a shorter interval: in the rest of it the functions are named, so that this adds no time to the report."""
+COUNTED_S = 0.25
+"""Waits are counted for this long before it is decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +62,7 @@ def sample(asked: Asked, wait: Wait, meanwhile: Callable[[], object] = lambda: N
 def _live(asked: Asked, wait: Wait, meanwhile: Callable[[], object]) -> Sampled:
     from tuneagent.machine.live import Live  # netlink, libvirt and ctypes: a megabyte that a captured tree needs not
 
-    source = Live(connect=asked.connect, allow_monitor=asked.allow_monitor, locks=asked.contention)
+    source = Live(connect=asked.connect, allow_monitor=asked.allow_monitor, locks=asked.contention != "never")
     started = own_cost.cpu_seconds()
     guests, earlier = _guests(source, asked) if asked.domains else (None, None)
     before = observe(source, earlier, asked.detail)
@@ -68,9 +75,8 @@ def _live(asked: Asked, wait: Wait, meanwhile: Callable[[], object]) -> Sampled:
     if asked.once:
         return Sampled(_joined(rates.alone(before), guests), THIS_MACHINE, cost, 0.0)
     waiting = time.monotonic()
-    if before.contention is not None:  # where waits cannot be counted, they cannot be recorded for the same reason
-        source.record_locks(min(RECORDED_S, RECORDED_PART * asked.interval_s))
     meanwhile()
+    _record_locks(source, before, asked, time.monotonic() - waiting)
     wait(max(0.0, asked.interval_s - (time.monotonic() - waiting)))
     waited = time.monotonic() - waiting
     started = own_cost.cpu_seconds()
@@ -80,6 +86,26 @@ def _live(asked: Asked, wait: Wait, meanwhile: Callable[[], object]) -> Sampled:
     cost += own_cost.cpu_seconds() - started
     view = rates.view(before, after, expected_s=meant_s)
     return Sampled(_joined(view, guests, meant_s), THIS_MACHINE, cost, waited)
+
+
+def _record_locks(source: Live, before: Snapshot, asked: Asked, passed_s: float) -> None:
+    """Begins a record where one was asked for, or where so many waits are counted that it is worth its cost."""
+    left_s = asked.interval_s - passed_s
+    if before.contention is None or left_s <= 0:  # what cannot be counted cannot be recorded, for the same reason
+        return
+    if asked.contention == "auto":
+        time.sleep(min(max(0.0, COUNTED_S - passed_s), left_s))
+        now = contention.counts(Gaps(source))
+        if now is None or not _worth_a_record(before.contention, now):
+            return
+    source.record_locks(min(RECORDED_S, RECORDED_PART * left_s))
+
+
+def _worth_a_record(old: ContentionCounts, new: ContentionCounts) -> bool:
+    seconds = ((new.read_at_ns or 0) - (old.read_at_ns or 0)) / 1e9
+    waits = sum(new.per_cpu.values()) - sum(old.per_cpu.values())
+    # With fewer waits at all locks together no rule finds too many at one.
+    return waits >= LOCK_WAITS_PER_SEC * max(0.0, seconds)
 
 
 def _guests(source: Source, asked: Asked) -> tuple[Guests, Snapshot]:

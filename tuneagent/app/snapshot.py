@@ -83,11 +83,13 @@ def _take(
     from tuneagent.observe import snapshot
     from tuneagent.report.jsonable import jsonable
 
-    recordings = [Recording(source) for source in trees_as_sources(trees) or [Live(connect=connect)]]
+    # One source for both samples: counters that it opened are then comparable.
+    live = Live(connect=connect)
+    recordings = [Recording(source) for source in trees_as_sources(trees) or [live]]
     observed = [jsonable(snapshot(recording)) for recording in recordings]
     if interval_s is not None:
         output.wait_quietly_or_visibly(interval_s)
-        recordings.append(Recording(Live(connect=connect)))
+        recordings.append(Recording(live))
         observed.append(jsonable(snapshot(recordings[-1])))
     return recordings, observed
 

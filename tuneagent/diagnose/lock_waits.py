@@ -114,14 +114,24 @@ def by_tasks(waits: Waits) -> str:
 
 
 def without_finding(view: View, rule: str, waits: Waits | None) -> tuple[Judgement, ...]:
-    """What to say where no subject is above the thresholds. Nothing where no stacks were recorded."""
+    """What to say where no subject is above the thresholds. Nothing where waits were neither counted nor recorded."""
     known = view.contention
-    if known is None or waits is None:
+    if known is None or (waits is None and known.per_sec is None):
         return ()
-    reason = _unsure(known, waits)
+    reason = _unsure(known, waits) if waits is not None else _uncounted(known)
     if reason is not None:
         return (Unjudged(rule, MACHINE, reason),)
-    return (Clear(rule, MACHINE, waits.evidence[:2]),)
+    counted = (Evidence("waits_of_all_locks_per_sec", known.per_sec, "1/s", sources.LOCK_COUNTS),)
+    return (Clear(rule, MACHINE, waits.evidence[:2] if waits is not None else counted),)
+
+
+def _uncounted(known: Contention) -> str | None:
+    """Why few counted waits prove nothing without their stacks; None where they do."""
+    if known.spin in _BLIND:
+        return f"cannot see: {_BLIND[known.spin]}"
+    if (known.per_sec or 0.0) >= LOCK_WAITS_PER_SEC:
+        return f"{figure(known.per_sec or 0.0)} waits/s were counted, and at which locks was not recorded"
+    return None
 
 
 def _unsure(known: Contention, waits: Waits) -> str | None:

@@ -20,6 +20,7 @@ THREAD_TIME = "/proc/<pid>/task/<tid>/schedstat"
 THREAD_PLACE = "/proc/<pid>/task/<tid>/status, /proc/<pid>/task/<tid>/stat"
 NODES = "/sys/devices/system/node"
 VHOST_NET = "/sys/module/vhost_net"
+LOCK_COUNTS = "lock:contention_begin, counted by perf_event_open(2)"
 LOCK_RECORD = "lock:contention_begin and lock:contention_end, by perf_event_open(2)"
 PROFILE = "CPU samples by kernel symbol"
 

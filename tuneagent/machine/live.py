@@ -114,7 +114,7 @@ class Live(Sysroot):
 
 
 def _not_counted() -> Any:
-    raise SourceError(lock_counting.NAME, Reason.ABSENT, "switched off by --no-contention")
+    raise SourceError(lock_counting.NAME, Reason.ABSENT, "switched off by --contention never")
 
 
 def _close(*several: Connections | LockCounting | LockRecorder) -> None:

@@ -11,7 +11,7 @@ from tuneagent.rates.counters import PLAUSIBLE_PER_SEC, delta_64
 
 SOURCE = "lock-contention"
 NOT_COUNTED = "waits for locks were not counted"
-NOT_RECORDED = "no stacks were recorded"
+NOT_RECORDED = "they are recorded with their stacks only where many are counted, or where that is asked for"
 
 _OPENED_ANEW = "the counters were opened anew between the samples: their counts cannot be compared"
 _NO_CPU = "no CPU's count can be compared"
