@@ -15,7 +15,9 @@ from tuneagent import __version__
 from tuneagent.app.main import run
 
 CAPTURES = tuple(sorted(file.stem for file in Path(machines.__path__[0]).glob("*.json")))
-NAMES = (*MACHINES, *CAPTURES)
+JOINED = {"lab-joined-6.1": ("lab-hypervisor-6.1-loaded", "guest6.1-2cpu-1nic-768m", "lab-guest-6.1-loaded")}
+"""A hypervisor, a domain of it, and the inside of that over the same seconds."""
+NAMES = (*MACHINES, *CAPTURES, *JOINED)
 
 
 def capture(name: str) -> Path:
@@ -28,6 +30,10 @@ def prepared(name: str, directory: Path) -> list[str]:
     if name in MACHINES:
         build(name, directory)
         return ["--sysroot", f"{name}/t0", "--sysroot", f"{name}/t1"]
+    if name in JOINED:
+        host, domain, guest = JOINED[name]
+        inside = prepared(guest, directory)[1]
+        return [*prepared(host, directory), "--domain", domain, "--guest-snapshot", inside]
     (directory / f"{name}.json").write_bytes(capture(name).read_bytes())
     return ["--snapshot", f"{name}.json"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.golden.reports import CAPTURES, NAMES, document, prepared
+from tests.golden.reports import CAPTURES, document, prepared
 from tests.machines.build import MACHINES
 from tuneagent.app.main import run
 from tuneagent.machine.tree import write_tree
@@ -58,7 +58,7 @@ def test_captured_file_to_trees(name: str, tmp_path: Path, capsys: pytest.Captur
     same(document(file, capsys), document(["--sysroot", "t0", "--sysroot", "t1"], capsys))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*MACHINES, *CAPTURES])
 def test_one_moment_gives_no_rate(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     prepared(name, tmp_path)
     if name in MACHINES:

@@ -37,13 +37,26 @@ RULES: dict[str, set[str]] = {
         "exits-per-packet",
     },
     "firecracker-1q-idle": {"queue-pair-split"},
-    # irqbalance, as Debian starts it, went on placing the four interrupts while they were looked at.
-    "lab-guest-6.1-idle": {"irqbalance-fights-pins", "queue-pair-split", "xps-mismatch"},
-    "lab-guest-6.1-loaded": {"irqbalance-fights-pins", "queue-pair-split", "xps-mismatch"},
-    "lab-hypervisor-6.1-idle": set(),
-    "lab-hypervisor-6.1-loaded": set(),
+    # irqbalance, as Debian starts it, placed the four interrupts while they were looked at. Those under load had
+    # no event index. Beside kernel 6.1 the guest was looked at in the same seconds, on the only CPU of its host.
+    "lab-guest-6.1-idle": {"irqbalance-fights-pins", "queue-pair-split"},
+    "lab-guest-6.1-loaded": {
+        "event-index-off",
+        "irqbalance-fights-pins",
+        "queue-pair-split",
+        "queues-share-cpu",
+        "xps-mismatch",
+    },
+    "lab-hypervisor-6.1-idle": {"vcpus-overcommitted"},
+    "lab-hypervisor-6.1-loaded": {"domain-event-index-off", "vcpus-overcommitted", "vhost-worker-starved"},
     "lab-hypervisor-6.12-idle": set(),
-    "lab-hypervisor-6.12-loaded": set(),
+    "lab-hypervisor-6.12-loaded": {"domain-event-index-off"},
+    "lab-joined-6.1": {
+        "domain-event-index-off",
+        "irqbalance-in-floating-guest",
+        "vcpus-overcommitted",
+        "vhost-worker-starved",
+    },
 }
 Report = dict[str, Any]
 
@@ -174,15 +187,15 @@ def test_the_bad_virtual_machine_comes_first_and_the_good_one_is_left_alone(repo
 
 @pytest.mark.parametrize("name", ["lab-guest-6.1-loaded"])
 def test_a_real_guest_under_packets_shows_who_moves_its_interrupts(report: Report) -> None:
-    assert found(report, "irqbalance-fights-pins")["irqs"] == [33, 35]
+    assert found(report, "irqbalance-fights-pins")["irqs"] == [32, 35]
     assert report["machine"]["irqbalance"]["running"] is True
     (nic,) = report["nics"]
-    assert [one["per_cpu_per_sec"].keys() for one in nic["interrupts"] if one["role"] == "input"] == [{"1"}, {"0"}]
+    assert [one["per_cpu_per_sec"].keys() for one in nic["interrupts"] if one["role"] == "input"] == [{"1"}, {"1"}]
     assert 80 < nic["rates"]["rx_packets_per_sec"] < 100
     assert nic["rates"]["rx_interrupts_per_packet"] == pytest.approx(1, abs=0.01)
 
 
-@pytest.mark.parametrize("name", ["firecracker-1q-idle", "lab-hypervisor-6.1-idle", "lab-hypervisor-6.12-idle"])
+@pytest.mark.parametrize("name", ["firecracker-1q-idle", "lab-hypervisor-6.12-idle"])
 def test_an_idle_machine_is_not_called_healthy(report: Report) -> None:
     assert any(one["idle"] for one in report["unjudged"])
     assert report["worst_severity"] in (None, "info")

@@ -48,9 +48,8 @@ def show(made: Lab) -> None:
     break_placement(domain.guest)
     with arriving(domain):
         shown(domain.guest, "advise --interval 10")
-        head("The same moment on the hypervisor: what this version can say there")
-        shown(domain, "advise --interval 5")
-        shown(domain, "doctor")
+        head("The same moment on the hypervisor, which asks the guest as well")
+        shown(domain, f"advise --interval 10 --domain {domain.name}")
         head("In the guest again: irqbalance put aside, and the lines of the advice pasted")
         paste(domain.guest)
         shown(domain.guest, "advise --interval 10")

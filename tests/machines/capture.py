@@ -32,10 +32,10 @@ def main() -> None:
     keep(sys.argv[1], file.read_text())
 
 
-def keep(kind: str, snapshot: str) -> None:
-    """Writes KIND.json: what `snapshot --no-observed` wrote here or on another machine, cleaned."""
+def keep(kind: str, snapshot: str, *, private: bool = True) -> None:
+    """Writes KIND.json: what `snapshot --no-observed` wrote here or on another machine, cleaned where it is private."""
     document = json.loads(snapshot)
-    for sample in document["samples"]:
+    for sample in document["samples"] if private else ():
         _clean(sample["files"])
     (HERE / f"{kind}.json").write_text(json.dumps(document, indent=1) + "\n")
 
