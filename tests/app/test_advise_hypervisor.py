@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from tests.host_trees import URI, Host, Machine, Work
 from tests.trees import UUID, Guest
 from tuneagent.app import guest, sampling
 from tuneagent.join import GuestSeen
-from tuneagent.machine.source import Source
+from tuneagent.machine.source import Captured, Source
 from tuneagent.machine.sysroot import Sysroot
 from tuneagent.model.snapshot import Snapshot
 from tuneagent.observe import snapshot
@@ -312,12 +314,16 @@ def done(host: list[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_host_and_guest_are_looked_at_in_turn_around_one_interval(done: list[str]) -> None:
-    shown = run("advise", "--interval", "0.1", "--domain", "db1", "--connect", "test:///x").out
+    words = ("--interval", "0.6", "--domain", "db1", "--connect", "test:///x", "--contention", "always")
+    shown = run("advise", *words).out
 
+    recording = done.pop(6)
+    assert recording.startswith("record waits for ")
+    assert 0 < float(recording.split()[3]) <= 2
     looked = "sample host ['db1']"
     assert done == [
         "{'connect': ('test:///x',), 'allow_monitor': False, 'locks': True}", looked, f"{URI} {UUID}", "prepare",
-        looked, "sample guest", "record waits for 0.067 s", looked, "sample guest",
+        looked, "sample guest", looked, "sample guest",
     ]  # fmt: skip
     assert "The guest of db1 was not seen: guest-exec is disabled" in shown
     assert "What would help: allow guest-exec" in shown
@@ -354,3 +360,27 @@ def test_no_agent_is_asked_where_that_is_not_wanted_or_no_domain_is_named(done: 
 def test_a_name_that_is_not_there_is_refused_before_the_interval(done: list[str]) -> None:
     assert run("advise", "--interval", "60", "--domain", "db7").refused
     assert len(done) == 2
+
+
+def recorded(done: list[str]) -> list[str]:
+    return [one for one in done if one.startswith("record waits")]
+
+
+def test_few_waits_are_counted_and_not_recorded(done: list[str]) -> None:
+    assert run("advise", "--interval", "0.6").code == 0
+    assert recorded(done) == []
+
+
+def test_many_waits_are_recorded(done: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    captured = Hypervisor.captured
+    counts = itertools.count(0, 10_000)
+
+    def busy(self: Hypervisor, name: str) -> Captured:
+        if name != "lock-contention":
+            return captured(self, name)
+        told = {"opened_at_ns": 1, "per_cpu": {"0": next(counts)}, "spin": "every"}
+        return Captured(told, time.monotonic_ns())
+
+    monkeypatch.setattr(Hypervisor, "captured", busy)
+    assert run("advise", "--interval", "0.6").code == 0
+    assert len(recorded(done)) == 1

@@ -9,7 +9,7 @@ from tests.diagnose.views import balanced, clear, finding, unjudged, value
 from tuneagent.app.policy_files import policies
 from tuneagent.diagnose.irq_descriptor_contention import judge
 from tuneagent.model.contention import Contended, LockGroup, SpinVisibility
-from tuneagent.model.finding import Finding, Severity
+from tuneagent.model.finding import Clear, Finding, Severity, Unjudged
 from tuneagent.model.view import View
 from tuneagent.plan.solve import plan
 
@@ -124,8 +124,20 @@ def test_what_was_lost_is_not_clear() -> None:
     assert "2,000 waits/s at places without a name" in unjudged(judge, view(unknown)).reason
 
 
-def test_counts_alone_do_not_tell_of_a_lock() -> None:
-    assert judge(view(per_cpu_per_sec={0: 500.0, 1: 400.0}, seconds=None, recorded_reason="lockdown")) == ()
+def test_many_counts_alone_do_not_tell_of_a_lock() -> None:
+    (said,) = judge(view(per_cpu_per_sec={0: 500.0, 1: 400.0}, seconds=None, recorded_reason="lockdown"))
+    assert isinstance(said, Unjudged)
+    assert said.reason == "900 waits/s were counted, and at which locks was not recorded"
+
+
+def test_few_counts_speak_against_it_where_every_wait_shows() -> None:
+    few: dict[str, Any] = {"per_cpu_per_sec": {0: 30.0, 1: 40.0}, "seconds": None, "recorded_reason": "few"}
+    (said,) = judge(view(**few))
+    assert isinstance(said, Clear)
+    assert [(one.metric, one.value) for one in said.evidence] == [("waits_of_all_locks_per_sec", 70.0)]
+    (blind,) = judge(view(**few, spin=SpinVisibility.NONE))
+    assert isinstance(blind, Unjudged)
+    assert blind.reason.startswith("cannot see")
 
 
 def test_where_nothing_was_asked_nothing_is_said() -> None:

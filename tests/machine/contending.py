@@ -38,7 +38,8 @@ needs_counting = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
 @contextmanager
 def load(processes: int = 3, pause_s: float = 0.0) -> Iterator[None]:
     """Processes that wait for each other's locks while the block runs."""
-    with TemporaryDirectory(dir="/dev/shm") as directory:
+    # Its processes are killed while they make files there: one may still be in the making when the directory goes.
+    with TemporaryDirectory(dir="/dev/shm", ignore_cleanup_errors=True) as directory:
         command = [sys.executable, contention_load.__file__, directory, str(processes), str(pause_s)]
         with subprocess.Popen(command, stdout=PIPE, start_new_session=True) as process:
             try:

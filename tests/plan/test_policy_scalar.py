@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tuneagent.plan.policy_scalar import Trap, resolve
@@ -51,6 +51,9 @@ def test_what_two_readers_could_take_for_two_things_is_refused(text: str) -> Non
 
 
 @given(st.text(alphabet="0123456789+-._:xobaefinytrulsTON~=", max_size=60))
+@example("0._")
+@example("1_0.5_e+3")
+@example("+1._0")
 def test_what_is_accepted_is_what_yaml_itself_reads(text: str) -> None:
     # YAML 1.1's own implementation is the authority: where ours gives a value, its must be the same.
     value = resolve(text)

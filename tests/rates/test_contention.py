@@ -14,6 +14,7 @@ from tuneagent.model.contention import Contention, ContentionCounts, SpinVisibil
 from tuneagent.model.missing import Missing, Reason
 from tuneagent.model.snapshot import Snapshot
 from tuneagent.model.view import View
+from tuneagent.rates.contention import NOT_RECORDED
 
 SECOND = 10**9
 LATER = counts({0: 1_900, 1: 5_300}, read_at_ns=3 * SECOND)
@@ -126,7 +127,7 @@ def test_one_sample_tells_its_record() -> None:
 def test_a_record_of_before_the_interval_is_not_told() -> None:
     record = Story().wait(1_500, 90, 0, 0, DESCRIPTOR, EDGE).record()
     found = told(rates.view(sample(counts(), lock_record=record), sample(LATER, 3)))
-    assert (found.rows, found.seconds, found.recorded_reason) == ((), None, "no stacks were recorded")
+    assert (found.rows, found.seconds, found.recorded_reason) == ((), None, NOT_RECORDED)
 
 
 def test_why_a_record_failed_is_told() -> None:

@@ -105,7 +105,7 @@ def _worth_a_record(old: ContentionCounts, new: ContentionCounts) -> bool:
     seconds = ((new.read_at_ns or 0) - (old.read_at_ns or 0)) / 1e9
     waits = sum(new.per_cpu.values()) - sum(old.per_cpu.values())
     # With fewer waits at all locks together no rule finds too many at one.
-    return waits >= LOCK_WAITS_PER_SEC * max(0.0, seconds)
+    return seconds > 0 and waits >= LOCK_WAITS_PER_SEC * seconds
 
 
 def _guests(source: Source, asked: Asked) -> tuple[Guests, Snapshot]:
