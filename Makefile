@@ -21,7 +21,7 @@ lint: $(VENV)/.test  ## style and types
 	$(BIN)/mypy
 
 unit: $(VENV)/.test  ## unit, golden and namespace tests with branch coverage
-	$(BIN)/pytest -m "not vm and not lab" --cov --cov-report=term $(ARGS)
+	$(BIN)/pytest -m "not vm and not lab" -n auto --dist loadfile --cov --cov-report=term $(ARGS)
 
 test-vm: $(VENV)/.test  ## tests inside one emulated guest with four queues
 	$(BIN)/pytest -m vm tests/vm $(ARGS)
