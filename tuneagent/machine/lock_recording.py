@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tuneagent.machine import cpus, perf_event, tracepoints
+from tuneagent.machine.lock_packets import EVENT, SHARE, Packets
 from tuneagent.machine.lock_record import Window, value
 from tuneagent.machine.perf_event import (
     PERF_FORMAT_GROUP,
@@ -45,8 +46,9 @@ ALL_RINGS_BYTES = 32 * 1024 * 1024
 MAX_STACK = 24
 MAX_STACK_SYSCTL = "/proc/sys/kernel/perf_event_max_stack"
 STOPPING_S = 5.0
+LEAST_WAKE_BYTES = 4096
 _POLL_MS = 50.0
-"""The kernel wakes us at half a ring; on a busy machine that is too late, or is itself among what is lost."""
+"""The kernel wakes us when a part has come; on a busy machine that is too late, or is itself among what is lost."""
 _SAMPLE = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW
 
 
@@ -104,6 +106,7 @@ class LockRecording:
         self._formats, self._limits = _formats()
         self._stop = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._cpus: list[_Cpu] = []
+        self._packets = Packets()
         self._windows: list[Window] = []
         self._watched: list[tuple[int, int]] = []
         self._used = 0
@@ -137,7 +140,7 @@ class LockRecording:
             "seconds": self._seconds,
             "watched_s": min(self._watched_s, self._seconds) if self._closed_early else None,
             "truncated": found["truncated"] or self._closed_early,
-            "limits": [*self._limits, *self._window_limits(), *found["limits"]],
+            "limits": [*self._limits, *self._window_limits(), *self._packet_limits(), *found["limits"]],
             "cpu_s": self._cpu_s + time.thread_time() - began,
         }
 
@@ -158,6 +161,12 @@ class LockRecording:
     def _watched_s(self) -> float:
         return sum(ended - began for began, ended in self._watched) / 1e9
 
+    def _packet_limits(self) -> list[str]:
+        if not self._packets.left_out:
+            return []
+        spans = f"{self._packets.recorded_s:.3f} of {self._seconds:.3f} s"
+        return [f"packets are too many to be recorded all the time: for {spans}; some transmit locks may lack a device"]
+
     def _window_limits(self) -> list[str]:
         if not self._closed_early:
             return []
@@ -167,16 +176,16 @@ class LockRecording:
     def _open(self) -> None:
         there = cpus.online()
         size = size_for(len(there), RING_BYTES, ALL_RINGS_BYTES)
+        wake = min(size // 2, max(LEAST_WAKE_BYTES, int(MOST_BYTES * BURST * SHARE) // max(1, len(there))))
         for cpu in there:
-            self._open_cpu(cpu, size)
+            self._open_cpu(cpu, size, wake)
 
-    def _open_cpu(self, cpu: int, size: int) -> None:
+    def _open_cpu(self, cpu: int, size: int, wake: int) -> None:
         files: list[int] = []
         try:
             for name, found in self._formats.items():
-                wanted = _attribute(
-                    found.id, leads=not files, stacks=name == tracepoints.CONTENTION_BEGIN.name, size=size
-                )
+                stacks = name == tracepoints.CONTENTION_BEGIN.name
+                wanted = _attribute(found.id, leads=not files, stacks=stacks, wake=wake)
                 files.append(perf_event.open_on_cpu(NAME, wanted, cpu, files[0] if files else -1))
             ring = Ring(NAME, files[0], size)
             for file in files[1:]:
@@ -188,6 +197,9 @@ class LockRecording:
             raise
         ids = dict(zip(perf_event.grouped(files[0], len(files)), self._formats, strict=False))
         self._cpus.append(_Cpu(cpu, files, ring, ids))
+        for file, (event_id, name) in zip(files, ids.items(), strict=False):
+            if name == EVENT:
+                self._packets.add(files[0], len(files), event_id, file)
 
     def _run(self) -> None:
         stopped = True
@@ -221,7 +233,9 @@ class LockRecording:
     def _let_in(self) -> int:
         for one in self._cpus:
             perf_event.enable(one.files[0])
-        return time.monotonic_ns()
+        began_ns = time.monotonic_ns()
+        self._packets.let_in(began_ns)
+        return began_ns
 
     def _watch(self, poll: select.poll, end: float) -> bool:
         """Takes what comes until the time is over or more than its share has come; whether it was stopped."""
@@ -234,7 +248,9 @@ class LockRecording:
             for one in self._cpus:
                 if one.ring.waiting * 2 >= one.ring.size:
                     self._take(one)
-            if self._used + sum(one.ring.waiting for one in self._cpus) > self._share():
+            came, allowed = self._used + sum(one.ring.waiting for one in self._cpus), self._share()
+            self._packets.weigh(came, allowed, time.monotonic_ns())
+            if came > allowed:
                 self._closed_early = True
                 return False
         return False
@@ -248,6 +264,7 @@ class LockRecording:
             perf_event.disable(one.files[0])
         ended_ns = time.monotonic_ns()
         self._watched.append((began_ns, ended_ns))
+        self._packets.shut(ended_ns)
         for one in self._cpus:
             self._take(one)
             counted = sum(perf_event.grouped(one.files[0], len(one.files)).values())
@@ -289,7 +306,7 @@ def _formats() -> tuple[dict[str, Format], list[str]]:
     return found, limits
 
 
-def _attribute(config: int, *, leads: bool, stacks: bool, size: int) -> perf_event.Attribute:
+def _attribute(config: int, *, leads: bool, stacks: bool, wake: int) -> perf_event.Attribute:
     return perf_event.attribute(
         PERF_TYPE_TRACEPOINT,
         config,
@@ -299,7 +316,7 @@ def _attribute(config: int, *, leads: bool, stacks: bool, size: int) -> perf_eve
         disabled=int(leads),
         comm=int(leads),
         watermark=1,
-        wakeup_events_or_watermark=size // 2,
+        wakeup_events_or_watermark=wake,
         sample_id_all=1,
         exclude_callchain_user=1,
         sample_max_stack=_max_stack() if stacks else 0,
