@@ -132,10 +132,23 @@ def test_an_old_value_that_could_not_be_read_is_unknown_and_its_undo_is_said_to_
     assert "those changes have no undo line" in shown
 
 
-def test_a_command_that_does_not_exist_yet_is_said_to_come() -> None:
-    coming = text(dataclasses.replace(reports.everything(), applies=False))
-    assert "this one only advises" in " ".join(coming.split())
-    assert "this one only advises" not in " ".join(text(reports.everything()).split())
+def test_a_command_that_does_not_exist_yet_is_not_there_to_be_pasted() -> None:
+    assert "tuneagent apply" in text(reports.everything())
+    assert "tuneagent apply" not in text(dataclasses.replace(reports.everything(), applies=False))
+
+
+def test_a_note_that_stands_further_up_is_not_said_again() -> None:
+    report = reports.everything()
+    (first,) = [one for one in report.plan.advice if "IRQ 30 is left alone" in one.notes]
+    again = dataclasses.replace(first, id="again", notes=(*first.notes, "and this"))
+    both = dataclasses.replace(report.plan, advice=(first, again))
+
+    shown = text(dataclasses.replace(report, plan=both))
+
+    assert shown.count("Note: IRQ 30 is left alone") == 1
+    assert f"Note: {len(first.notes)} note" in shown
+    assert "under 1. hold" in shown
+    assert "Note: and this" in shown
 
 
 def test_a_finding_without_advice_says_why_there_is_none_and_where_to_read_on() -> None:

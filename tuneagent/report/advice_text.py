@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from tuneagent.model.advise import AdviseReport
 from tuneagent.model.finding import Evidence, Finding, Severity
@@ -25,14 +26,35 @@ LONGEST_LINE = 8192
 """Characters of a line to paste; terminals in canonical mode take 4,095 at a time, scripts more."""
 
 
-def told(
-    report: AdviseReport, findings: Iterable[Finding], advice: Iterable[Advice], numbers: Iterator[int]
-) -> Iterator[Block]:
+@dataclass(slots=True)
+class Said:
+    """What a report has said so far, so that it goes on counting and says a note once."""
+
+    advice: int = 0
+    """Pieces of advice."""
+    notes: dict[str, int] = field(default_factory=dict)
+    """Under which of them each note stands."""
+
+    def new(self, notes: Iterable[str]) -> Iterator[str]:
+        """Those that were not said yet, said now; and one line for those that stand further up."""
+        repeated: dict[int, int] = {}
+        for note in notes:
+            place = self.notes.setdefault(note, self.advice)
+            if place == self.advice:
+                yield note
+            else:
+                repeated[place] = repeated.get(place, 0) + 1
+        for place, count in sorted(repeated.items()):
+            yield f"{count} {'notes' if count > 1 else 'note'} under {place}. hold{'' if count > 1 else 's'} here too"
+
+
+def told(report: AdviseReport, findings: Iterable[Finding], advice: Iterable[Advice], said: Said) -> Iterator[Block]:
     """This advice, each with the next number, and then those of these findings that no advice answers, with reasons."""
     answered: set[tuple[str, str]] = set()
     for one in advice:
         yield Gap()
-        yield from _advice(next(numbers), one, report)
+        said.advice += 1
+        yield from _advice(said, one, report)
         answered |= {(finding.rule, finding.subject) for finding in one.findings}
     for finding in findings:
         if (finding.rule, finding.subject) not in answered:
@@ -41,9 +63,9 @@ def told(
             yield from _why_no_change(report, finding)
 
 
-def _advice(position: int, advice: Advice, report: AdviseReport) -> Iterator[Block]:
+def _advice(said: Said, advice: Advice, report: AdviseReport) -> Iterator[Block]:
     worst = max((finding.severity for finding in advice.findings), default=Severity.INFO)
-    yield Heading(f"{position}. {safe(advice.title)} ({safe(advice.id)})", TONES[worst])
+    yield Heading(f"{said.advice}. {safe(advice.title)} ({safe(advice.id)})", TONES[worst])
     if not advice.findings:
         yield Paragraph("asked for; no finding calls for it", 3, Tone.FAINT)
     for finding in advice.findings:
@@ -53,14 +75,13 @@ def _advice(position: int, advice: Advice, report: AdviseReport) -> Iterator[Blo
     yield from _changes(advice)
     for label, text in _facts(advice, _place(report, advice)):
         yield Paragraph(text, 3, Tone.PLAIN, label)
+    for note in said.new(advice.notes):
+        yield Paragraph(safe(note), 3, Tone.PLAIN, "Note:")
     yield Paragraph("as root:", 3, Tone.PLAIN, "Do:")
     yield Lines(tuple(_to_paste(change.do) for change in advice.changes))
     yield from _undo(advice)
     if report.applies:
         yield Paragraph(safe(advice.apply_command), 3, Tone.PLAIN, "Or:")
-    else:
-        later = f"“{safe(advice.apply_command)}” will do and undo this in a later version; this one only advises"
-        yield Paragraph(later, 3, Tone.FAINT, "Later:")
     pages = dict.fromkeys((advice.policy, *(finding.rule for finding in advice.findings)))
     yield Paragraph(f"tuneagent explain {' or '.join(safe(page) for page in pages)}", 3, Tone.FAINT, "More:")
 
@@ -125,8 +146,6 @@ def _facts(advice: Advice, place: str) -> Iterator[tuple[str, str]]:
         yield "Undo if:", words
     if advice.avoid_when:
         yield "Not when:", safe(advice.avoid_when, LONGEST_PROSE)
-    for note in advice.notes:
-        yield "Note:", safe(note)
 
 
 def _finding(finding: Finding) -> Iterator[Block]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from itertools import count
 
 from tuneagent.model.advise import AdviseReport, State
 from tuneagent.model.cost import AgentCost
 from tuneagent.model.finding import Severity
 from tuneagent.model.plan import Advice
-from tuneagent.report.advice_text import TONES, told
+from tuneagent.report.advice_text import TONES, Said, told
 from tuneagent.report.capabilities import missing_rows, missing_table
 from tuneagent.report.document import Block, Document, Gap, Heading, Paragraph, Table, Tone, indented
 from tuneagent.report.domain_ranking import RankedDomain, by_subject, ranked
@@ -44,7 +43,7 @@ _NO_DOMAIN = "No virtual machine runs here now, and there is no virtio network i
 
 def document(report: AdviseReport, *, verbose: bool = False) -> Document:
     """The report's blocks in reading order; ``verbose`` leaves nothing out and lists what is well with its numbers."""
-    numbers = count(1)
+    said = Said()
     domains = _ranked(report)
     full = _in_full(report, domains)
     return tuple(
@@ -52,8 +51,8 @@ def document(report: AdviseReport, *, verbose: bool = False) -> Document:
         for part in (
             _head(report),
             _hypervisor(report, domains, verbose=verbose),
-            _domains(report, full, numbers, most=_most_advice(domains, full, verbose=verbose)),
-            _machine(report, numbers, frozenset(one.domain.key for one in full), verbose=verbose),
+            _domains(report, full, said, most=_most_advice(domains, full, verbose=verbose)),
+            _machine(report, said, frozenset(one.domain.key for one in full), verbose=verbose),
             _cost(report.cost),
         )
         for block in part
@@ -141,9 +140,7 @@ def _most_advice(domains: tuple[RankedDomain, ...], full: tuple[RankedDomain, ..
     return MOST_ADVICE if len(full) < bad and not verbose else None
 
 
-def _domains(
-    report: AdviseReport, full: tuple[RankedDomain, ...], numbers: Iterator[int], *, most: int | None
-) -> Iterator[Block]:
+def _domains(report: AdviseReport, full: tuple[RankedDomain, ...], said: Said, *, most: int | None) -> Iterator[Block]:
     told_whole = bool(report.asked_domains) or len(full) == 1
     for one in full:
         if told_whole:
@@ -151,9 +148,9 @@ def _domains(
         rest = () if most is None else one.advice[most:]
         later = {(finding.rule, finding.subject) for advice in rest for finding in advice.findings}
         findings = tuple(finding for finding in one.findings if (finding.rule, finding.subject) not in later)
-        yield from told(report, findings, one.advice[:most], numbers)
+        yield from told(report, findings, one.advice[:most], said)
         yield from _named_only(one, rest)
-        yield from _guest(report, one, numbers)
+        yield from _guest(report, one, said)
 
 
 def _named_only(one: RankedDomain, rest: tuple[Advice, ...]) -> Iterator[Block]:
@@ -166,17 +163,17 @@ def _named_only(one: RankedDomain, rest: tuple[Advice, ...]) -> Iterator[Block]:
     yield Paragraph(f"tuneagent advise --domain {safe(shlex.quote(one.domain.name))} tells it in full", 3, Tone.FAINT)
 
 
-def _guest(report: AdviseReport, one: RankedDomain, numbers: Iterator[int]) -> Iterator[Block]:
+def _guest(report: AdviseReport, one: RankedDomain, said: Said) -> Iterator[Block]:
     if one.domain.guest is None:
         return
     yield from guest_blocks(one.domain.name, one.domain.guest)
     for guest in report.guests:
         if guest.key == one.domain.key:
             yield Paragraph(machine_line(guest.report.view), GUEST_INDENT)
-            yield from indented(_machine(guest.report, numbers, frozenset(), verbose=False), GUEST_INDENT)
+            yield from indented(_machine(guest.report, said, frozenset(), verbose=False), GUEST_INDENT)
 
 
-def _machine(report: AdviseReport, numbers: Iterator[int], full: frozenset[str], *, verbose: bool) -> Iterator[Block]:
+def _machine(report: AdviseReport, said: Said, full: frozenset[str], *, verbose: bool) -> Iterator[Block]:
     """What is about the machine itself, and what is well, unjudged and unseen of all."""
     about = by_subject(report.view.hypervisor)
     findings = tuple(one for one in report.findings if one.subject not in about)
@@ -186,7 +183,7 @@ def _machine(report: AdviseReport, numbers: Iterator[int], full: frozenset[str],
         yield Heading("The hypervisor itself")
     yield from interface_blocks(report.view)
     yield from waits_blocks(report.view.contention, verbose=verbose)
-    yield from told(report, findings, advice, numbers)
+    yield from told(report, findings, advice, said)
     yield from _asked_and_declined(report, verbose=verbose)
     others = frozenset() if verbose else frozenset(on for on, domain in about.items() if domain.key not in full)
     yield from well(report, others, verbose=verbose)
