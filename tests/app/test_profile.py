@@ -194,6 +194,28 @@ def test_a_line_that_is_not_understood_loses_nothing_else(tmp_path: Path) -> Non
     assert done.err[:-1].isprintable()
 
 
+@pytest.mark.parametrize(
+    ("words", "text", "line"),
+    [
+        (("profile", "--import"), REPORT[: REPORT.index("_queue_xmit")], 9),
+        (("profile", "diff"), DIFF[: DIFF.index("_queue_xmit")], 8),
+        (("contention", "--import"), CONTENDED[: CONTENDED.index("_edge_irq")], 3),
+    ],
+)
+def test_a_last_line_that_may_be_half_a_line_is_used_and_told(
+    tmp_path: Path, words: tuple[str, ...], text: str, line: int
+) -> None:
+    file = written(tmp_path / "cut", text)
+    done = run(*words, file)
+    assert done.code == 0
+    assert done.err.splitlines() == [
+        f"tuneagent: {file}:{line}: no newline ends the last line: it may be cut off, and with it a name; it is used"
+    ]
+    if words == ("profile", "--import"):
+        assert f"line {line}: no newline ends" in json.loads(run(*words, file, "--json").out)["limits"][0]
+    assert run(*words, written(tmp_path / "whole", f"{text}\n")).err == ""
+
+
 def test_a_command_name_that_is_no_text_spoils_nothing(tmp_path: Path) -> None:
     file = written(tmp_path / "script", SCRIPT.encode().replace(b"cat 101", b"\xff\xfe 101"))
     assert symbols(run("profile", "--import", file, "--json")) == ["vfs_read", "ksys_read"]

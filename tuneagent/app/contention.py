@@ -150,6 +150,7 @@ def _imported(file: Path) -> ContentionReport:
         return replace(_report(str(file), lock_look.of_record(told.record)), of_machine=False)
     if told.locks is None:
         raise InputError(f"{file}: no waits for locks in it: `tuneagent profile` reads such files")
+    perf_files.warn(told)
     from tuneagent.model.contention_report import ContentionReport
 
     return ContentionReport(__version__, str(file), None, None, told.locks, (), None, of_machine=False)

@@ -19,6 +19,7 @@ from tuneagent.parse.perf_script import PerfScript
 from tuneagent.report.safe import safe
 
 LARGEST_FILE_BYTES = 64 * 1024 * 1024
+UNENDED = "no newline ends the last line: it may be cut off, and with it a name"
 T = TypeVar("T")
 
 
@@ -33,6 +34,8 @@ class Told:
     record: LockRecord | None = None
     fault: ParseError | None = None
     """The first line that was not understood, beside what was."""
+    unended: int | None = None
+    """The number of a last line that no newline ends: perf ends each, so a name in it may be half a name."""
 
 
 def read(file: Path) -> Told:
@@ -41,6 +44,11 @@ def read(file: Path) -> Told:
     if text.lstrip()[:1] == "{":
         value = json_value(file, text, "a profile")
         return Told(file, profile=_from(file, _placed(file, lambda: stored_profile.parse(value))))
+    told = _of_perf(file, text)
+    return told if text.endswith("\n") else _unended(told, text.count("\n") + 1)
+
+
+def _of_perf(file: Path, text: str) -> Told:
     kind = _placed(file, lambda: perf_kind.recognise(text))
     match kind:
         case PerfText.SCRIPT:
@@ -67,6 +75,19 @@ def warn(told: Told) -> None:
     if told.fault is not None:
         place = told.file if told.fault.line is None else f"{told.file}:{told.fault.line}"
         click.echo(safe(f"tuneagent: {place}: {told.fault.detail}; the rest is used", LONGEST_LINE), err=True)
+    if told.unended is not None:
+        click.echo(safe(f"tuneagent: {told.file}:{told.unended}: {UNENDED}; it is used", LONGEST_LINE), err=True)
+
+
+def _unended(told: Told, line: int) -> Told:
+    limit = f"line {line}: {UNENDED}"
+    found, record = told.profile, told.record
+    return replace(
+        told,
+        profile=found and replace(found, limits=(limit, *found.limits)),
+        record=record and replace(record, limits=(limit, *record.limits)),
+        unended=line,
+    )
 
 
 def _no_profile(told: Told) -> str:

@@ -224,4 +224,5 @@ def _of_perf_diff(file: Path) -> ProfileDiff:
     told = perf_files.read(file)
     if told.deltas is None:
         raise click.UsageError(f"{file} is no text of perf diff; give two profiles")
+    perf_files.warn(told)
     return ProfileDiff(None, None, Basis.ALL, told.deltas, ())
