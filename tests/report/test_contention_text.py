@@ -151,6 +151,11 @@ def test_that_a_kernel_has_no_lock_stat_is_said_of_machines(of_machine: bool) ->
     assert "there is no" not in text(report(contention(), of_machine=of_machine, missing=(gap,)))
 
 
+def test_what_is_not_understood_is_told_with_its_line() -> None:
+    gap = Missing("lock_stat", "/proc/lock_stat", Reason.MALFORMED, "'-1' is not a number", 7)
+    assert "  /proc/lock_stat:7: '-1' is not a number\n" in text(report(contention(), missing=(gap,)))
+
+
 def test_a_table_in_which_nobody_waited() -> None:
     shown = text(report(contention(), lock_stat=lock_stat(lock_class(contentions=0))))
     assert "Nobody waited for any of its locks: 1 classes." in shown

@@ -61,6 +61,13 @@ def test_what_the_record_lacks_is_said() -> None:
     assert "No function has a name: zeros." in text
 
 
+def test_few_waits_without_a_record_are_told_on_demand() -> None:
+    few = waits(seconds=None, rows=(), per_cpu_per_sec={0: 12.0, 1: 30.0})
+
+    assert "Waiting for locks" not in shown(few)
+    assert "Waiting for locks: 42/s" in shown(few, verbose=True)
+
+
 def test_counts_without_a_record_and_a_record_without_counts() -> None:
     counted = shown(waits(seconds=None, recorded_reason="the buffer is too small"))
     assert "750/s" in counted

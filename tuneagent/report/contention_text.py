@@ -164,7 +164,8 @@ def _not_seen(report: ContentionReport) -> Iterator[Block]:
 def _by_cause(missing: Iterable[Missing]) -> dict[tuple[str, str | None], str]:
     causes: dict[tuple[str, str | None], list[str]] = {}
     for one in missing:
-        causes.setdefault((one.detail, one.remedy), []).append(safe(one.source))
+        place = one.source if one.line is None else f"{one.source}:{one.line}"
+        causes.setdefault((one.detail, one.remedy), []).append(safe(place))
     return {cause: ", ".join(dict.fromkeys(sources)) for cause, sources in causes.items()}
 
 

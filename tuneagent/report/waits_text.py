@@ -12,6 +12,8 @@ from tuneagent.report.values import UNKNOWN, number, plural
 
 MOST_ROWS = 6
 """Rows of a report of which --verbose and --json have all."""
+FEW_PER_SEC = 100.0
+"""Waits at all locks below which no rule finds too many at one."""
 MOST_CPUS = 8
 MOST_LIMITS = 4
 _COLUMNS = ("lock", "of", "wanted by", "waits/s", "waited", "longest", "on CPUs", "tasks")
@@ -27,13 +29,13 @@ _SPIN = {
 
 
 def waits_blocks(contention: Contention | None, *, verbose: bool = False) -> Iterator[Block]:
-    """The head with waits by CPU, the places that waited longest, and what does not show; nothing without a wait.
+    """The head with waits by CPU, the places that waited longest, and what does not show; nothing where none is known.
 
-    ``verbose``: all rows, and the head where there was none.
+    Few waits are counted on every machine: without a record they are for the rules, and for ``verbose``, to tell.
     """
     if contention is None or (contention.per_cpu_per_sec is None and contention.seconds is None):
         return
-    if not (verbose or contention.rows or contention.per_sec):
+    if not (verbose or contention.rows or (contention.per_sec or 0.0) >= FEW_PER_SEC):
         return
     yield Gap()
     yield Heading(f"Waiting for locks: {_head(contention)}")
