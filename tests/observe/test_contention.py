@@ -15,7 +15,7 @@ from tuneagent.machine.sysroot import Sysroot
 from tuneagent.model.contention import SpinVisibility
 from tuneagent.model.missing import Reason
 from tuneagent.observe import snapshot
-from tuneagent.observe.contention import COUNTS, OFF, RECORD, SWITCH, TABLE
+from tuneagent.observe.contention import COUNTS, NO_CLASS, OFF, RECORD, SWITCH, TABLE
 
 HEAD = """lock_stat version 0.4
 -----------------------------------------------------------
@@ -129,6 +129,14 @@ def test_a_table_that_is_switched_off_says_nothing_and_how_to_switch_it_on(tmp_p
     assert gap.remedy is not None
     assert "kernel.lock_stat=1" in gap.remedy
     assert (tmp_path / SWITCH.lstrip("/")).read_text() == "0\n"
+
+
+def test_a_table_without_classes_does_not_say_that_nobody_waits(tmp_path: Path) -> None:
+    put(machine(tmp_path), TABLE, HEAD)
+    put(tmp_path, SWITCH, "1\n")
+    seen = look(tmp_path)
+    assert seen.lock_stat is None
+    assert [(gap.reason, gap.detail) for gap in gaps_at(seen, TABLE)] == [(Reason.EMPTY, NO_CLASS)]
 
 
 def test_a_table_that_may_not_be_read_is_a_gap(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ RECORD = "lock-record"
 TABLE = "/proc/lock_stat"
 SWITCH = "/proc/sys/kernel/lock_stat"
 OFF = "lock_stat is compiled in and switched off (kernel.lock_stat = 0)"
+NO_CLASS = "no class of locks in it: nothing was counted since it was cleared, or the text is cut off"
 SWITCH_ON = "sysctl kernel.lock_stat=1 as root, for a while only: it makes every lock slower"
 
 _NO_GAP = frozenset({Reason.ABSENT, Reason.NOT_CAPTURED})
@@ -54,5 +55,9 @@ def table(gaps: Gaps) -> LockStat | None:
     enabled = gaps.parsed("lock_stat.enabled", SWITCH, lock_stat.enabled, optional=True)
     if enabled is False:
         gaps.note("lock_stat", TABLE, Reason.UNKNOWABLE, OFF, SWITCH_ON)
+        return None
+    if told is not None and not told.classes:
+        # seq_stats() leaves out what nobody held, and a kernel that counts takes locks all the time.
+        gaps.note("lock_stat", TABLE, Reason.EMPTY, NO_CLASS)
         return None
     return None if told is None else replace(told, enabled=enabled, read_at_ns=text.read_at_ns)
