@@ -89,6 +89,31 @@ def test_few_samples_are_not_judged() -> None:
     assert isinstance(only(judge_profile(profile())), Unjudged)
 
 
+@pytest.mark.parametrize(("unnamed", "judged"), [(2.4, True), (2.6, False), (100.0, False)])
+def test_functions_without_a_name_may_count_references(unnamed: float, judged: bool) -> None:  # noqa: FBT001 - pytest
+    said = only(judge_profile(profile({"dst_release": 0.5, "[unknown]": unnamed})))
+    assert isinstance(said, Clear if judged else Unjudged)
+    if isinstance(said, Unjudged):
+        assert "without a name" in said.reason
+    assert isinstance(only(judge_profile(profile({"dst_release": 3.1, "[unknown]": unnamed}))), Finding)
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind"),
+    [
+        ((("dst_release", 1.0, 1.5), ("[unknown]", 40.0, 40.0)), Unjudged),
+        ((("dst_release", 1.0, 1.5), ("[unknown]", 40.0, 1.4)), Clear),
+        ((("dst_release", None, 3.4), ("[unknown]", 90.0, None)), Unjudged),
+        ((("dst_release", None, 3.4), ("[unknown]", 1.5, 0.2)), Finding),
+        ((("dst_release", None, 3.4), ("[unknown]", 0.2, 90.0)), Finding),
+    ],
+)
+def test_names_that_one_profile_lacks_are_no_growth(
+    rows: tuple[tuple[str, float | None, float | None], ...], kind: type[Judgement]
+) -> None:
+    assert isinstance(only(judge_delta(deltas(*rows))), kind)
+
+
 def test_nothing_compared_is_nothing_said() -> None:
     assert diagnose_deltas(()) == ()
     assert only(diagnose_profile(profile(PLAIN))).rule == "hot-reference-count"

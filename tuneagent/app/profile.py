@@ -94,9 +94,10 @@ def diff(*, files: tuple[Path, ...], most: int, every: bool, order: str, as_json
     """
     from tuneagent.app import output
     from tuneagent.diagnose import diagnose_deltas
+    from tuneagent.model.profile import UNNAMED
 
     made = _difference(files, order)
-    judgements = diagnose_deltas([one for one in made.deltas if not one.within_noise])
+    judgements = diagnose_deltas([one for one in made.deltas if not one.within_noise or one.symbol == UNNAMED])
     if as_json:
         from tuneagent.report.profile_json import diff_to_json
 

@@ -18,7 +18,7 @@ from tuneagent.diagnose.thresholds import (
 from tuneagent.diagnose.wording import clean, listed
 from tuneagent.model.figure import figure
 from tuneagent.model.finding import Clear, Evidence, Finding, Judgement, Severity, Unjudged
-from tuneagent.model.profile import Profile, ProfileDelta
+from tuneagent.model.profile import UNNAMED, Profile, ProfileDelta
 
 NAME = "hot-reference-count"
 SHOWN = 8
@@ -61,7 +61,9 @@ def judge_profile(profile: Profile) -> tuple[Judgement, ...]:
     else:
         return (Unjudged(NAME, MACHINE, "no symbol of the kernel is in the profile"),)
     counts = {name: share for name, share in shares.items() if COUNTS.fullmatch(name)}
-    share = sum(counts.values())
+    share, unnamed = sum(counts.values()), shares.get(UNNAMED, 0.0)
+    if share < HOT_REFERENCE_PERCENT <= share + unnamed:
+        return (Unjudged(NAME, MACHINE, f"{figure(unnamed)} % of the samples are of functions without a name"),)
     if share < HOT_REFERENCE_PERCENT:
         return (Clear(NAME, MACHINE, (Evidence("reference_counts_percent", share, "%", sources.PROFILE),)),)
     return (_hot(shares, counts, share),)
@@ -72,12 +74,25 @@ def judge_delta(deltas: Iterable[ProfileDelta]) -> tuple[Judgement, ...]:
     rows = tuple(deltas)
     if not rows:
         return ()
-    growth = _summed((row.symbol, row.delta_percent) for row in rows)
+    growth = _summed((row.symbol, row.delta_percent) for row in rows if row.symbol != UNNAMED)
     counts = {name: points for name, points in growth.items() if COUNTS.fullmatch(name)}
     grown = sum(counts.values())
+    if reason := _hidden(rows, grown):
+        return (Unjudged(NAME, MACHINE, reason),)
     if grown < HOT_REFERENCE_GROWTH_PERCENT:
         return (Clear(NAME, MACHINE, (Evidence("reference_counts_growth_points", grown, "points", sources.PROFILE),)),)
     return (_grown(growth, counts, grown),)
+
+
+def _hidden(rows: Iterable[ProfileDelta], grown: float) -> str | None:
+    """Why the functions without a name forbid to say whether the counts grew; None where they do not matter."""
+    unnamed = [row for row in rows if row.symbol == UNNAMED]
+    old, new = sum(row.old_percent or 0.0 for row in unnamed), sum(row.new_percent or 0.0 for row in unnamed)
+    if grown < HOT_REFERENCE_GROWTH_PERCENT <= grown + new:
+        return f"{figure(new)} % of the new samples are of functions without a name"
+    if grown - max(0.0, old - new) < HOT_REFERENCE_GROWTH_PERCENT <= grown:
+        return f"{figure(old)} % of the old samples are of functions without a name: what grew may only have got one"
+    return None
 
 
 def _hot(shares: dict[str, float], counts: dict[str, float], share: float) -> Finding:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+UNNAMED = "[unknown]"
+"""Stands for all functions of the kernel whose address no symbol covers, or whose symbols may not be seen."""
+
 
 @dataclass(frozen=True, slots=True)
 class SymbolSamples:
     """Samples of one kernel symbol."""
 
     symbol: str
-    """``[unknown]`` where no symbol covers the address."""
+    """UNNAMED where no symbol covers the address."""
     module: str | None
     per_cpu: dict[int, int]
 
