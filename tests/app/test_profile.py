@@ -119,6 +119,24 @@ def test_a_kept_file_is_written_over_only_when_asked_for(tmp_path: Path, report:
     assert not target.exists()
 
 
+def test_where_nothing_can_be_kept_no_sample_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(perf_profile, "sample", lambda *_: pytest.fail("sampled"))
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for file in (tmp_path / "absent" / "kept.json", written(tmp_path / "file", "x") / "kept.json"):
+        assert run("profile", "-o", file).refused
+    for file in (tmp_path, tmp_path / "link", Path("/dev/null")):
+        assert run("profile", "-o", file, "--force").refused
+
+
+def test_a_long_number_is_told_in_our_words(tmp_path: Path) -> None:
+    file = written(tmp_path / "long.json", '{"seconds": ' + "9" * 5000 + "}")
+    assert run("profile", "show", file).err == f"tuneagent: {file}: not JSON: a number of thousands of digits\n"
+    trees = tmp_path / "captured"
+    trees.mkdir()
+    written(trees / "lock-record.json", file.read_text())
+    assert "not JSON: a number of thousands of digits" in run("contention", "--sysroot", tmp_path).out
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

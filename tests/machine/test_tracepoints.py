@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -156,3 +158,15 @@ def test_a_namespace_that_cannot_be(
     error = refusal()
     assert error.reason is reason
     assert words in error.detail
+
+
+def test_too_few_descriptors_for_a_namespace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unmounted(tmp_path, monkeypatch)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr(tracepoints, "TRACEFS", str(tmp_path))
+
+    def none_left(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr("subprocess.Popen", none_left)
+    assert refusal().remedy == "raise ulimit -n"

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from tuneagent.app import exits
-from tuneagent.machine.captured_json import CapturedJsonError
+from tuneagent.machine.captured_json import CapturedJsonError, fault
 from tuneagent.machine.replay import Replay
 from tuneagent.machine.source import Source
 from tuneagent.machine.sysroot import Sysroot
@@ -97,7 +97,7 @@ def json_value(file: Path, text: str, what: str) -> Any:
     except RecursionError as error:
         raise InputError(f"{file}: nested too deeply; not {what}") from error
     except ValueError as error:  # a constant that JSON lacks, or an integer of thousands of digits
-        raise InputError(f"{file}: not JSON: {error}") from error
+        raise InputError(f"{file}: not JSON: {fault(error)}") from error
 
 
 def _text(file: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -25,6 +26,21 @@ def write(file: Path, text: str, *, over: bool) -> None:
         beside = file.with_name(f".{file.name}.{os.getpid()}.new")
         _create(beside, text)
         beside.replace(file)
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror or error}") from error
+
+
+def check(file: Path, *, over: bool) -> None:
+    """Raises the InputError that :func:`write` would, as far as it can be known before there is a text."""
+    try:
+        if over:
+            _refuse_special(file)
+        elif os.path.lexists(file):
+            raise InputError(f"{file}: {os.strerror(errno.EEXIST)}")
+        if not stat.S_ISDIR(file.parent.stat().st_mode):
+            raise InputError(f"{file}: {os.strerror(errno.ENOTDIR)}")
+        if not os.access(file.parent, os.W_OK | os.X_OK):
+            raise InputError(f"{file}: {os.strerror(errno.EACCES)}")
     except OSError as error:
         raise InputError(f"{file}: {error.strerror or error}") from error
 

@@ -128,6 +128,10 @@ def _profile(
     if file is not None and not force and os.path.lexists(file):
         raise click.UsageError(f"{file} is there already; --force writes over a regular file")
     chosen = None if cpus is None else _cpu_list(cpus)
+    if file is not None:
+        from tuneagent.app import private_file
+
+        private_file.check(file, over=force)  # an hour of samples is not to be lost to a slip in a name
     for place, profile in enumerate(_imported(files) if files else [_sampled(seconds, chosen)]):
         if place:
             click.echo()

@@ -28,9 +28,15 @@ def decode(text: str) -> Any:
     except RecursionError:
         raise CapturedJsonError("$", f"nested deeper than {MAX_DEPTH}") from None
     except ValueError as error:
-        raise CapturedJsonError("$", f"not JSON: {error}") from None
+        raise CapturedJsonError("$", f"not JSON: {fault(error)}") from None
     check_depth(value, "$")
     return value
+
+
+def fault(error: ValueError) -> str:
+    """What json.loads() complains of; of a long number Python tells only how to raise its own limit."""
+    said = str(error)
+    return "a number of thousands of digits" if "set_int_max_str_digits" in said else said
 
 
 def check_depth(value: Any, path: str) -> None:

@@ -143,7 +143,8 @@ def _run(*files: str) -> str:
             cwd="/",
         )
     except OSError as error:
-        raise SourceError(TRACEFS, Reason.FAILED, f"unshare: {error.strerror}", "mount tracefs") from None
+        remedy = "raise ulimit -n" if error.errno == errno.EMFILE else "mount tracefs"
+        raise SourceError(TRACEFS, Reason.FAILED, f"unshare: {error.strerror}", remedy) from None
     with process:
         said, complaint = _ended(process)
     if not said:
