@@ -164,6 +164,23 @@ def test_symbols_are_loaded_where_there_is_a_stack_only() -> None:
     assert value([], FORMATS)["events"] == []
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        begin(101, 200, cpu=1),
+        begin(101, 200, cpu=70_000),
+        begin(101, 2**63),
+        irq(ENTRY, -1, 200),
+        transmit(b"\xff" * 40, 200),
+        transmit(b"", 200),
+    ],
+)
+def test_a_record_that_cannot_be_spoils_no_other(odd: bytes) -> None:
+    found = value([window(begin(101, 100), odd, end(101, 300))], FORMATS)
+    assert [event.time_ns for event in parse(found | {"seconds": 1.0, "cpu_s": 0.0}).events] == [100, 300]
+    assert "1 records were not as their format says, and are left out" in found["limits"]
+
+
 def test_records_that_are_shorter_than_their_format() -> None:
     short = traced(BEGIN, 1, 10, 0, b"\0" * 4, STACK)
     nameless = traced(TRANSMIT, 1, 11, 0, struct.pack("=QI", 0, 90 << 16 | 12))

@@ -17,6 +17,10 @@ from tuneagent.parse.tracepoint_format import Format
 
 MOST_EVENTS = 50_000
 MOST_TASKS = 4096
+SLACK_NS = 1_000_000_000
+"""Between the moments at which a window was opened and shut and those that we noted: we may not run meanwhile."""
+MOST_NAME = 64
+"""Four times IFNAMSIZ: each byte of a name may be escaped."""
 IDLE = "swapper"
 OURS = "tuneagent (this process)"
 """Our own threads, whatever they are called: what watches must not be taken for what is watched."""
@@ -118,11 +122,17 @@ def _add(found: _Found, window: Window, formats: Mapping[str, Format], gaps: _Ga
     _note_gaps(gaps, window, traces, to_the_end=bool(unseen or traces.faults))
     for sample in traces.samples:
         kind = window.ids.get(sample.id)
-        row = None if kind is None else _row(kind, sample, formats[kind], found.chains)
+        row = None if kind is None or not _can_be(sample, window) else _row(kind, sample, formats[kind], found.chains)
         if row is None:
             found.faults += 1
         else:
             found.rows.append(row)
+
+
+def _can_be(sample: Traced, window: Window) -> bool:
+    """Whether a record is of its ring: one that was half written when it was read may tell any CPU and any time."""
+    within = window.began_ns - SLACK_NS <= sample.time_ns <= window.ended_ns + SLACK_NS
+    return sample.cpu == window.cpu and within
 
 
 def _row(kind: str, sample: Traced, form: Format, chains: dict[bytes, int]) -> Row | None:
@@ -154,7 +164,7 @@ def _number(form: Format, raw: bytes, name: str) -> int | None:
 
 def _printable(name: str | None) -> str | None:
     """A name that somebody gave, escaped; None where there is none."""
-    if not name:
+    if not name or len(name) > MOST_NAME:
         return None
     return name if name.isprintable() else ascii(name)[1:-1]
 
