@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -198,6 +199,18 @@ def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
     with huge.open("wb") as file:
         file.truncate(1 << 40)
     assert run("profile", "show", huge).refused
+
+
+def test_what_is_no_text_is_not_made_one(tmp_path: Path) -> None:
+    file = written(tmp_path / "perf.data", b"PERFILE2" + b"\0\xff" * (31 << 20))
+    tracemalloc.start()
+    try:
+        done = run("profile", "--import", file)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert "a file of perf record" in done.err
+    assert most < 100 << 20
 
 
 def test_a_line_that_is_not_understood_loses_nothing_else(tmp_path: Path) -> None:

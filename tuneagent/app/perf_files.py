@@ -19,6 +19,7 @@ from tuneagent.parse.perf_script import PerfScript
 from tuneagent.report.safe import safe
 
 LARGEST_FILE_BYTES = 64 * 1024 * 1024
+BEGINNING = 4096
 UNENDED = "no newline ends the last line: it may be cut off, and with it a name"
 T = TypeVar("T")
 
@@ -128,5 +129,9 @@ def _text(file: Path) -> str:
         raise InputError(f"{file}: {error.strerror or error}") from error
     if len(data) > LARGEST_FILE_BYTES:
         raise InputError(f"{file}: larger than {LARGEST_FILE_BYTES} bytes")
-    # Names of commands are bytes: one that is no UTF-8 spoils no report.
-    return data.decode("utf-8", "backslashreplace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        # Names of commands are bytes: one that is no UTF-8 spoils no report. Of what is no text, which would become
+        # four times as large, the beginning is enough to say what it is.
+        return (data[:BEGINNING] if b"\0" in data[:BEGINNING] else data).decode("utf-8", "backslashreplace")
