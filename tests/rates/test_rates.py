@@ -118,6 +118,13 @@ def test_a_count_that_was_reset_gives_no_rate_and_a_reason() -> None:
     )
 
 
+def test_a_number_that_stands_twice_gives_no_rate_and_a_reason() -> None:
+    view = compared(table(row(38, 5, 7), row(38, 9, 9), row(39, 1, 2)), table(row(38, 15, 17), row(39, 2, 2)))
+
+    assert (set(view.irqs), view.irqs_gone, view.irqs_new) == ({39}, (), ())
+    assert "stands in it twice" in whats(view)["irq.38"].detail
+
+
 def test_an_interrupt_that_stood_still_has_the_rate_zero() -> None:
     view = compared(table(row(38, 5, 7)), table(row(38, 5, 7)))
 

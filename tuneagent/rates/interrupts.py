@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from operator import sub
 
 from tuneagent.model.counters import InterruptRow, Interrupts
@@ -16,14 +17,19 @@ def compare(both: Comparison) -> tuple[dict[int, IrqRate], tuple[int, ...], tupl
     if before is None or after is None:
         return {}, (), ()
     seconds = both.between(before.read_at_ns, after.read_at_ns)
-    old = {row.irq: row for row in before.rows if row.irq is not None}
+    doubled = _doubled(before) | _doubled(after)
+    for irq in sorted(doubled):
+        both.unknown(
+            f"irq.{irq}", "/proc/interrupts", "the number stands in it twice: which row is whose cannot be told"
+        )
+    old = {row.irq: row for row in before.rows if row.irq is not None and row.irq not in doubled}
     columns = _Columns(before, after)
     for cpu in sorted(set(before.cpus) ^ set(after.cpus)):
         both.unknown(f"interrupts.cpu{cpu}", "/proc/interrupts", "the CPU came or went within the interval")
     rates: dict[int, IrqRate] = {}
     new: list[int] = []
     for row in after.rows:
-        if row.irq is None:
+        if row.irq is None or row.irq in doubled:
             continue
         earlier = old.pop(row.irq, None)
         if earlier is None or not _same(earlier, row):
@@ -35,6 +41,14 @@ def compare(both: Comparison) -> tuple[dict[int, IrqRate], tuple[int, ...], tupl
         if rate is not None:
             rates[row.irq] = rate
     return rates, tuple(sorted(old)), tuple(sorted(new))
+
+
+def _doubled(table: Interrupts) -> set[int]:
+    """Numbers of more than one row. No kernel prints such a table; a damaged capture may hold one."""
+    numbers = [row.irq for row in table.rows if row.irq is not None]
+    if len(set(numbers)) == len(numbers):
+        return set()
+    return {irq for irq, rows in Counter(numbers).items() if rows > 1}
 
 
 def _irq(both: Comparison, old: InterruptRow, new: InterruptRow, columns: _Columns, seconds: float) -> IrqRate | None:
