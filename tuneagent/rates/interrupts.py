@@ -20,7 +20,7 @@ def compare(both: Comparison) -> tuple[dict[int, IrqRate], tuple[int, ...], tupl
     doubled = _doubled(before) | _doubled(after)
     for irq in sorted(doubled):
         both.unknown(
-            f"irq.{irq}", "/proc/interrupts", "the number stands in it twice: which row is whose cannot be told"
+            f"irq.{irq}", "/proc/interrupts", "the number stands in it twice: which row is meant cannot be told"
         )
     old = {row.irq: row for row in before.rows if row.irq is not None and row.irq not in doubled}
     columns = _Columns(before, after)
