@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from tuneagent import rates
 from tuneagent.app.inputs import InputError, files_as_sources, trees_as_sources
-from tuneagent.diagnose.thresholds import LOCK_WAITS_PER_SEC
 from tuneagent.machine import own_cost
 from tuneagent.machine.source import Source
 from tuneagent.model.contention import ContentionCounts
@@ -102,6 +101,8 @@ def _record_locks(source: Live, before: Snapshot, asked: Asked, passed_s: float)
 
 
 def _worth_a_record(old: ContentionCounts, new: ContentionCounts) -> bool:
+    from tuneagent.diagnose.thresholds import LOCK_WAITS_PER_SEC  # loaded within the interval, not before it
+
     seconds = ((new.read_at_ns or 0) - (old.read_at_ns or 0)) / 1e9
     waits = sum(new.per_cpu.values()) - sum(old.per_cpu.values())
     # With fewer waits at all locks together no rule finds too many at one.
