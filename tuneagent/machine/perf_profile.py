@@ -28,6 +28,7 @@ from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.errors import SourceError
 from tuneagent.model.missing import Reason
 from tuneagent.parse import perf_records
+from tuneagent.parse.perf_names import is_idle
 
 NAME = "profile"
 FREQUENCY_HZ = 999
@@ -39,16 +40,6 @@ ALL_RINGS_BYTES = 32 * 1024 * 1024
 LOOK_S = 0.5
 """How often the rings are emptied."""
 UNKNOWN = "[unknown]"
-IDLE = frozenset({
-    "acpi_idle_do_entry", "acpi_idle_enter", "acpi_processor_ffh_cstate_enter", "acpi_safe_halt", "arch_cpu_idle",
-    "cpu_idle", "cpu_idle_poll", "cpu_startup_entry", "cpuidle_enter", "cpuidle_enter_state", "cpu_do_idle",
-    "default_enter_idle", "default_idle", "default_idle_call", "do_idle", "enter_idle", "exit_idle",
-    "haltpoll_enter_idle", "idle_cpu", "intel_idle", "intel_idle_hlt", "intel_idle_ibrs", "intel_idle_irq",
-    "mwait_idle", "mwait_idle_with_hints", "native_safe_halt", "poll_idle", "ppc64_runlatch_off",
-    "pseries_dedicated_idle_sleep", "psw_idle", "psw_idle_exit", "pv_native_safe_halt", "snooze_loop",
-    "xen_safe_halt", "__cpuidle_text_start",
-})  # fmt: skip
-"""Where the idle task idles, as perf has it (symbol__is_idle()) and some more. Other work is done in its name too."""
 _TIMER_LIMIT = (
     "cpu-clock is a timer: code that runs with interrupts off is seen where it lets them in again "
     "(no counter of cycles here)"
@@ -193,7 +184,7 @@ def _named(samples: Mapping[tuple[int, int, bool], int], limits: list[str]) -> t
     for (cpu, address, in_idle_task), count in samples.items():
         found = None if symbols is None else symbols.resolve(address)
         name, module = (UNKNOWN, None) if found is None else found[:2]
-        if in_idle_task and name.partition(".")[0] in IDLE:
+        if in_idle_task and is_idle(name):
             idle += count
         else:
             rows.setdefault((name, module), Counter())[cpu] += count
