@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from tuneagent.machine import domain_statistics, libvirt_connection
+from tests.machine.bindings import needs_libvirt
+from tuneagent.machine import domain_statistics
 from tuneagent.machine.domain_statistics import wanted
 from tuneagent.machine.libvirt_connection import Connection, Connections
 from tuneagent.model.errors import SourceError
 from tuneagent.model.missing import Reason
-
-needs_libvirt = pytest.mark.skipif(not libvirt_connection.is_installed(), reason="libvirt-python is not installed")
 
 
 def test_the_counters_of_a_record() -> None:

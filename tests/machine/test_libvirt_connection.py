@@ -14,14 +14,13 @@ from typing import Any
 
 import pytest
 
+from tests.machine.bindings import needs_libvirt
 from tuneagent.machine import libvirt_connection
 from tuneagent.machine.libvirt_connection import Connection, Connections, Patience, default_uris, none_answered
 from tuneagent.model.errors import SourceError
 from tuneagent.model.missing import Reason
 
 TEST = "test:///default"
-
-needs_libvirt = pytest.mark.skipif(not libvirt_connection.is_installed(), reason="libvirt-python is not installed")
 
 
 def refused(connection: Connection, question: Any = lambda it: it.getType()) -> SourceError:
@@ -184,7 +183,7 @@ def test_a_daemon_of_others(tmp_path: Path) -> None:
     code = (
         "import os, sys\n"
         "from tuneagent.machine.libvirt_connection import *\n"
-        "library()\n"
+        "bindings()\n"
         "os.setuid(65534)\n"
         "try:\n Connection(sys.argv[1]).ask(id)\n"
         "except SourceError as error:\n print(error.reason, error.remedy)\n"

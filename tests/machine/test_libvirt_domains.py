@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+from tests.machine.bindings import needs_libvirt
 from tuneagent.machine import libvirt_connection, libvirt_domains
 from tuneagent.machine.libvirt_connection import Connection, Connections
 from tuneagent.machine.libvirt_domains import Domains, Key
 from tuneagent.model.errors import SourceError
 from tuneagent.model.missing import Reason
 
-pytestmark = pytest.mark.skipif(not libvirt_connection.is_installed(), reason="libvirt-python is not installed")
+pytestmark = needs_libvirt
 
 WEB = "7b0f9c1e-1111-4222-8333-44445555aaaa"
 DATABASE = "7b0f9c1e-1111-4222-8333-44445555bbbb"
@@ -145,7 +146,7 @@ def test_no_connection_answers(tmp_path: Path) -> None:
 
 
 def test_a_driver_without_statistics(uri: str) -> None:
-    libvirt = libvirt_connection.library()
+    libvirt = libvirt_connection.bindings()
 
     class Without:
         """A connection of a driver that has no statistics, such as the one of ESX."""

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from tests.machine import oracle
-from tuneagent.machine import ethtool, libvirt_connection, queue_statistics
+from tests.machine.bindings import needs_libvirt
+from tuneagent.machine import ethtool, queue_statistics
 from tuneagent.machine.live import Live
 from tuneagent.machine.netlink import GenericNetlink, NetlinkError
 from tuneagent.machine.recording import Recording
@@ -166,7 +167,7 @@ def test_the_monitor_is_asked_where_that_is_allowed_only() -> None:
     assert (caught.value.reason, caught.value.detail) == (Reason.ABSENT, "the monitor was not asked")
 
 
-@pytest.mark.skipif(not libvirt_connection.is_installed(), reason="libvirt-python is not installed")
+@needs_libvirt
 def test_libvirt_is_asked_where_one_says() -> None:
     source = Live(("test:///default",))
     (row,) = source.captured("domains").value["connections"]
@@ -175,7 +176,7 @@ def test_libvirt_is_asked_where_one_says() -> None:
     source.close()
 
 
-@pytest.mark.skipif(not libvirt_connection.is_installed(), reason="libvirt-python is not installed")
+@needs_libvirt
 def test_what_libvirt_says_can_be_repeated() -> None:
     source = Live(("test:///default",))
     recording = Recording(source)
@@ -194,7 +195,7 @@ def test_what_libvirt_says_can_be_repeated() -> None:
     source.close()
 
 
-@pytest.mark.skipif(not libvirt_connection.is_installed(), reason="libvirt-python is not installed")
+@needs_libvirt
 def test_connections_end_with_their_source() -> None:
     others = set(threading.enumerate())  # a test of a daemon that hangs leaves its thread behind
     source = Live(("test:///default",))
@@ -205,7 +206,7 @@ def test_connections_end_with_their_source() -> None:
     assert not set(threading.enumerate()) - others
 
 
-@pytest.mark.skipif(not libvirt_connection.is_installed(), reason="libvirt-python is not installed")
+@needs_libvirt
 def test_the_interpreter_ends_with_a_connection_open() -> None:
     code = "from tuneagent.machine.live import Live\nsource = Live(('test:///default',))\nsource.captured('domains')"
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, timeout=60)

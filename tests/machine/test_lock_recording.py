@@ -61,7 +61,7 @@ def test_stacks_tasks_and_times() -> None:
         record = parse(source.captured("lock-record").value)
     after = time.monotonic_ns()
     source.close()
-    assert 0 < record.seconds < 5
+    assert 0 < record.seconds <= (after - before) / 1e9
     assert all(before <= event.time_ns <= after for event in record.events)
     stacks = [record.stacks[event.stack] for event in record.events if event.stack is not None]
     assert all(len(stack) <= lock_recording.MAX_STACK for stack in stacks)

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tuneagent.machine import libvirt_connection, monitor
+from tests.machine.bindings import needs_libvirt
+from tuneagent.machine import monitor
 from tuneagent.machine.libvirt_connection import Connections
 from tuneagent.model.errors import SourceError
 from tuneagent.model.missing import Reason
@@ -126,7 +127,7 @@ def test_a_reply_that_is_an_error(reply: Any, reason: Reason, detail: str) -> No
     assert detail in caught.value.detail
 
 
-@pytest.mark.skipif(not libvirt_connection.is_installed(), reason="libvirt-python is not installed")
+@needs_libvirt
 def test_a_driver_that_has_no_monitor() -> None:
     with pytest.raises(SourceError) as caught:
         monitor.read(Connections(("test:///default",), read_only=False))

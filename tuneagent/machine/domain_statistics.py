@@ -10,7 +10,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tuneagent.machine.libvirt_connection import Connections, library, none_answered
+from tuneagent.machine.libvirt_connection import Connections, bindings, none_answered
 from tuneagent.model.errors import SourceError
 from tuneagent.model.hypervisor import EXIT_FAMILY, KVM_COUNTERS
 from tuneagent.model.missing import Reason
@@ -50,7 +50,7 @@ def read(connections: Connections) -> dict[str, Counters]:
 
 
 def _active(connection: Any) -> list[Any]:
-    domains = connection.listAllDomains(library().VIR_CONNECT_LIST_DOMAINS_ACTIVE)
+    domains = connection.listAllDomains(bindings().VIR_CONNECT_LIST_DOMAINS_ACTIVE)
     if len(domains) > MOST_DOMAINS:
         raise SourceError(connection.getURI(), Reason.TOO_LARGE, f"more than {MOST_DOMAINS} running domains")
     return list(domains)
@@ -62,7 +62,7 @@ def _running(connection: Any) -> list[str]:
 
 def _counters(uuids: Sequence[str], connection: Any) -> dict[str, Counters]:
     # Listed anew: one message, where a look-up of each would be one message each, and who has gone is not in it.
-    libvirt = library()
+    libvirt = bindings()
     domains = [domain for domain in _active(connection) if domain.UUIDString().lower() in uuids]
     if not domains:
         return {}  # an empty list means all domains to libvirt

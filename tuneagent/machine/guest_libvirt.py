@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from tuneagent.machine.guest_agent import LONGEST_CALL_S, NAME, JsonTransport, garbled, quoted, refused
-from tuneagent.machine.libvirt_connection import INSTALL, Connection, library
+from tuneagent.machine.libvirt_connection import INSTALL, Connection, bindings
 from tuneagent.model.errors import SourceError
 from tuneagent.model.missing import Reason
 
@@ -48,7 +48,7 @@ def transport(uri: str, uuid: str) -> JsonTransport:
     SourceError, here and at each question: ABSENT without libvirt's library, daemon, domain, channel or an agent that
     runs, PERMISSION where libvirt refuses, FAILED where nobody answers in time.
     """
-    libvirt, libvirt_qemu = library(), _qemu()
+    libvirt, libvirt_qemu = bindings(), _qemu()
     connection = Connection(uri, read_only=False, timeout_s=LONGEST_CALL_S + GRACE_S)
 
     def exchange(command: str, request: str, seconds: int) -> str:

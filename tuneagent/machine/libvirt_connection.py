@@ -92,7 +92,7 @@ class Connection:
         is sooner where others that share its ``patience`` have used that up; then
         every further question fails at once until the call that hangs has ended.
         """
-        libvirt = library()
+        libvirt = bindings()
         if self._unanswered is not None and self._unanswered.answer.empty():
             raise self._late()
         if self._thread is None:
@@ -209,16 +209,7 @@ def default_uris() -> tuple[str, ...]:
     return (SYSTEM, SESSION) if session else (SYSTEM,)
 
 
-def is_installed() -> bool:
-    """Whether libvirt-python and the library that it needs are there."""
-    try:
-        library()
-    except SourceError:
-        return False
-    return True
-
-
-def library() -> Any:
+def bindings() -> Any:
     """The libvirt module, which prints nothing and starts no daemon. SourceError with ABSENT where there is none."""
     try:
         import libvirt  # noqa: PLC0415 - 25 ms and a shared library that guests do without

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tuneagent.machine.libvirt_connection import Connection, Connections, library, none_answered
+from tuneagent.machine.libvirt_connection import Connection, Connections, bindings, none_answered
 from tuneagent.model.errors import SourceError
 from tuneagent.model.missing import Reason
 
@@ -90,7 +90,7 @@ class Domains:
 
 def _states(connection: Any) -> dict[Key, str]:
     """Every domain's state, in one message where the driver has statistics."""
-    libvirt = library()
+    libvirt = bindings()
     try:
         told = connection.getAllDomainStats(libvirt.VIR_DOMAIN_STATS_STATE, 0)
     except libvirt.libvirtError as error:
@@ -115,7 +115,7 @@ def _state(libvirt: Any, domain: Any, told: Mapping[str, int]) -> str | None:
 
 
 def _definitions(keys: Iterable[Key], connection: Any) -> dict[Key, _Definition]:
-    libvirt = library()
+    libvirt = bindings()
     read = {key: _definition(libvirt, connection, key) for key in keys}
     return {key: definition for key, definition in read.items() if definition is not None}
 

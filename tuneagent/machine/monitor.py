@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tuneagent.machine.captured_json import CapturedJsonError, count, decode, inside, mapping, text
-from tuneagent.machine.libvirt_connection import Connections, library, none_answered
+from tuneagent.machine.libvirt_connection import Connections, bindings, none_answered
 from tuneagent.model.errors import SourceError
 from tuneagent.model.missing import Reason
 
@@ -61,13 +61,13 @@ def read(connections: Connections) -> dict[str, list[dict[str, Any]]]:
 def _running(connection: Any) -> list[str]:
     if connection.getType() != "QEMU":
         raise SourceError(connection.getURI(), Reason.UNSUPPORTED, "not QEMU's driver: it has no monitor")
-    domains = connection.listAllDomains(library().VIR_CONNECT_LIST_DOMAINS_RUNNING)
+    domains = connection.listAllDomains(bindings().VIR_CONNECT_LIST_DOMAINS_RUNNING)
     return [domain.UUIDString().lower() for domain in domains[:MOST_DOMAINS]]
 
 
 def _devices_of(uuid: str, connection: Any) -> list[dict[str, Any]] | None:
     """A domain's devices; None for one that has gone."""
-    libvirt = library()
+    libvirt = bindings()
     import libvirt_qemu  # noqa: PLC0415 - part of libvirt-python
 
     def ask(name: str, **arguments: Any) -> Any:
