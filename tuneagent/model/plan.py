@@ -16,19 +16,29 @@ class TunableKind(StrEnum):
     IRQBALANCE_UNIT = "irqbalance-unit"
     IRQBALANCE_BAN = "irqbalance-ban"
     CHANNELS = "channels"
+    RINGS = "rings"
+    COALESCING = "coalescing"
+    # Numbers of interrupts are those of the queues in use, and a file's ban lists them too: channels first.
+    IRQBALANCE_RUNTIME_BAN = "irqbalance-runtime-ban"
     IRQ_AFFINITY = "irq-affinity"
     XPS_CPUS = "xps-cpus"
     RPS_CPUS = "rps-cpus"
+    RPS_SOCK_FLOW_ENTRIES = "rps-sock-flow-entries"
+    RPS_FLOW_COUNT = "rps-flow-count"
     NAPI_DEFER_HARD_IRQS = "napi-defer-hard-irqs"
     GRO_FLUSH_TIMEOUT = "gro-flush-timeout"
     KVM_PARAMETER = "kvm-parameter"
     EMULATOR_PIN = "emulator-pin"
     VHOST_AFFINITY = "vhost-affinity"
     DOMAIN_INTERFACE_DRIVER = "domain-interface-driver"
+    DOMAIN_INTERFACE_LIVE = "domain-interface-live"
+    """The same attribute on the running device, which is detached and attached for it."""
 
 
 ORDER: tuple[TunableKind, ...] = tuple(TunableKind)
-"""irqbalance first, then channels, affinity, XPS and RPS: virtio_net rewrites affinity and XPS when queues change.
+"""irqbalance first, then channels, rings, coalescing, affinity, XPS and RPS.
+
+virtio_net rewrites affinity and XPS when queues change.
 
 The emulator's pin before the vhost workers' affinity, for where these are threads of QEMU it moves them too.
 """
@@ -62,7 +72,11 @@ class Target:
     irq: int | None = None
     """Number at the time of the plan, for people."""
     tid: int | None = None
-    """Thread at the time of the plan, for people."""
+    """Thread at the time of the plan."""
+    start_ticks: int | None = None
+    """When that thread began (field 22 of /proc/PID/stat): together they mean this thread and no later one."""
+    uri: str | None = None
+    """libvirt's connection that has the domain; None for the system's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +93,8 @@ class Change:
     why: str
     do: str
     undo: str | None
+    elsewhere: tuple[str, ...] = ()
+    """Values that would do nearly as well, best first, where the kernel has no room for ``new`` (ENOSPC)."""
     diff: tuple[str, ...] = ()
     """Of an XML element: ``- ``, ``+ `` and two blanks before the lines that go, come and stay."""
 
