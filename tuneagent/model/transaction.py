@@ -36,6 +36,8 @@ class Outcome(StrEnum):
     CHANGED = "changed"
     LEFT_ALONE = "left-alone"
     """A fact of the machine, no failure: a managed interrupt, a device without this setting."""
+    DEFERRED = "deferred"
+    """Not now: the kernel was busy or had no room. The next apply tries again."""
     GONE = "gone"
     """What was to be changed is not there any more."""
     FAILED = "failed"
@@ -97,9 +99,12 @@ class Entry:
     """The whole stored definition before, where it is one."""
 
     @property
-    def is_ours(self) -> bool:
-        """Whether it may still stand as we wrote it, so that an undo has to look at it."""
-        return self.outcome in {Outcome.INTENDED, Outcome.CHANGED, Outcome.STUCK}
+    def may_stand(self) -> bool:
+        """Whether it may still stand as we wrote it, so that an undo has to look at it.
+
+        A failed one too: an errno does not say that nothing was written.
+        """
+        return self.outcome in {Outcome.INTENDED, Outcome.CHANGED, Outcome.FAILED, Outcome.STUCK}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +158,7 @@ class Transaction:
     @property
     def stands(self) -> bool:
         """Whether there may be something of it to give back."""
-        return self.state is not State.UNDONE or any(entry.outcome is Outcome.STUCK for entry in self.entries)
+        return self.state is State.OPEN or any(entry.may_stand for entry in self.entries)
 
 
 class Standing(StrEnum):
