@@ -37,6 +37,12 @@ def test_a_change_says_where_old_new_and_both_shell_lines() -> None:
     assert (target.queue, target.queue_role, target.irq, target.interface) == (1, "output", 34, "eth0")
 
 
+def test_where_a_cpu_has_no_free_vector_cpus_without_a_queue_come_first() -> None:
+    two_queues = make.snapshot(cpus=4, queues=2)
+    changes = build.changes(build.solve(PIN, build.spread(two_queues, 0, 1, 2, 3)))
+    assert {change.new: change.elsewhere for change in changes} == {"0": ("2", "3", "1"), "1": ("2", "3", "0")}
+
+
 def test_what_is_so_already_is_not_changed() -> None:
     moved = build.with_line(make.snapshot(), 36, affinity=CpuSet.of([0]))
     assert plan_of(moved) == {36: "2"}

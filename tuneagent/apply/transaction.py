@@ -252,9 +252,10 @@ class _Writing:
 
     def _elsewhere(self, one: _Planned) -> None:
         """The next best value, announced before it is written; without one the change is deferred, and that is told."""
-        if not one.change.elsewhere:
+        others = one.change.elsewhere
+        if not others or any(one.actuator.same(one.entry.old, other) for other in others):
             return
-        value, *more = one.change.elsewhere
+        value, *more = others
         change = replace(one.change, new=value, elsewhere=tuple(more))
         entry = replace(one.entry, index=self._next, new=value)
         self._next += 1

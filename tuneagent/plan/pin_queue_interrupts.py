@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.irq import IrqLine, QueueIrq, QueueRole
@@ -13,6 +14,8 @@ from tuneagent.plan.mover import moved_by_another
 from tuneagent.plan.placement import place
 from tuneagent.plan.situation import Situation, Solution, echo, nic_target, text_of, undo_echo
 
+MOST_ELSEWHERE = 8
+"""CPUs to try where there is no vector left; with so many full ones the next is no better."""
 _SERVES = {QueueRole.INPUT: "receives", QueueRole.OUTPUT: "completes transmits"}
 
 
@@ -45,8 +48,16 @@ def _pin(situation: Situation, nic: Nic, topology: CpuTopology, cpus: Mapping[in
             if note:
                 notes.append(note)
             if _may_write(line) and not _is_at(line, cpu, topology):
-                changes.append(_change(nic, queue_irq, line, cpu))
+                elsewhere = _elsewhere(topology, cpus, cpu)
+                changes.append(replace(_change(nic, queue_irq, line, cpu), elsewhere=elsewhere))
     return Solution(tuple(changes), (*notes, *_about_mover(situation, nic), *_about_cpus(topology, cpus)))
+
+
+def _elsewhere(topology: CpuTopology, cpus: Mapping[int, int], cpu: int) -> tuple[str, ...]:
+    """Other CPUs, for where this one has no free vector: those without a queue of this NIC first."""
+    used = set(cpus.values())
+    others = sorted((one for one in topology.housekeeping if one != cpu), key=lambda one: (one in used, one))
+    return tuple(map(str, others[:MOST_ELSEWHERE]))
 
 
 def _may_write(line: IrqLine | None) -> bool:
