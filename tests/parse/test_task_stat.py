@@ -12,7 +12,7 @@ BEHIND = " ".join(str(number) for number in range(4, 53))
 
 @pytest.mark.parametrize("name", ["CPU 0/KVM", "vhost-4242", "a) S 2 (b", ")", "", "worker (x)"])
 def test_a_name_may_hold_blanks_and_brackets(name: str) -> None:
-    assert parse(f"4244 ({name}) S {BEHIND}\n") == TaskStat(name, 4, 39)
+    assert parse(f"4244 ({name}) S {BEHIND}\n") == TaskStat(name, 4, 39, 22)
 
 
 def test_a_line_that_ends_early_tells_no_cpu() -> None:
@@ -25,6 +25,10 @@ def test_a_line_that_ends_early_tells_no_cpu() -> None:
 def test_refuses_what_is_no_line_of_a_task(text: str) -> None:
     with pytest.raises(ParseError):
         parse(text)
+
+
+def test_a_line_that_ends_before_the_processor_still_tells_when_it_began() -> None:
+    assert parse(f"4250 (a) S {' '.join(BEHIND.split()[:19])}") == TaskStat("a", 4, None, 22)
 
 
 def test_refuses_a_cpu_that_is_none() -> None:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from tuneagent.model.cpuset import MAX_CPUS
 from tuneagent.model.errors import ParseError
-from tuneagent.parse.lines import U32_MAX, empty, natural, shown
+from tuneagent.parse.lines import U32_MAX, U64_MAX, empty, natural, shown
 
 _MOST_CHARACTERS = 4096
 _PARENT = 1
+_START = 19
 _PROCESSOR = 36
-"""Place behind the name: field 39, where the state, the first, is field 3."""
+"""Places behind the name: fields 22 and 39, where the state, the first, is field 3."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class TaskStat:
     """The process that it is a child of: 2 (kthreadd) for a kernel thread."""
     cpu: int | None
     """Where it ran last; None where the line ends before that field."""
+    start_ticks: int | None = None
+    """When it began, in ticks since the boot: with its number it means this task and no later one."""
 
 
 def parse(text: str) -> TaskStat:
@@ -36,4 +39,5 @@ def parse(text: str) -> TaskStat:
     if not (first and last and head.isdecimal()) or len(fields) <= _PARENT or len(text) > _MOST_CHARACTERS:
         raise ParseError(f"{shown(text.strip())} is not a task's line", 1)
     cpu = natural(fields[_PROCESSOR], 1, MAX_CPUS - 1) if len(fields) > _PROCESSOR else None
-    return TaskStat(name, natural(fields[_PARENT], 1, U32_MAX), cpu)
+    start = natural(fields[_START], 1, U64_MAX) if len(fields) > _START else None
+    return TaskStat(name, natural(fields[_PARENT], 1, U32_MAX), cpu, start)
