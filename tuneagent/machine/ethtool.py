@@ -38,7 +38,7 @@ ETH_SS_FEATURES = 4
 MAX_BITS = 4096
 MANY_INTERFACES = 64
 
-_CHANNELS = {
+CHANNELS = {
     "combined": 9,
     "combined_max": 5,
     "rx": 6,
@@ -48,9 +48,9 @@ _CHANNELS = {
     "other": 8,
     "other_max": 4,
 }
-_RINGS = {"rx": 6, "rx_max": 2, "tx": 9, "tx_max": 5}
-_COALESCE = {"rx_usecs": 2, "rx_max_frames": 3, "tx_usecs": 6, "tx_max_frames": 7}
-_ADAPTIVE = {"adaptive_rx": 11, "adaptive_tx": 12}
+RINGS = {"rx": 6, "rx_max": 2, "tx": 9, "tx_max": 5}
+COALESCE = {"rx_usecs": 2, "rx_max_frames": 3, "tx_usecs": 6, "tx_max_frames": 7}
+ADAPTIVE = {"adaptive_rx": 11, "adaptive_tx": 12}
 
 Answer = dict[int, bytes]
 Section = Callable[[Answer], dict[str, Any]]
@@ -146,18 +146,18 @@ def interface_name(answer: Answer) -> str:
 
 def channels(answer: Answer) -> dict[str, Any]:
     """ETHTOOL_A_CHANNELS."""
-    return _numbers(answer, _CHANNELS)
+    return _numbers(answer, CHANNELS)
 
 
 def rings(answer: Answer) -> dict[str, Any]:
     """ETHTOOL_A_RINGS."""
-    return _numbers(answer, _RINGS)
+    return _numbers(answer, RINGS)
 
 
 def coalesce(answer: Answer) -> dict[str, Any]:
     """ETHTOOL_A_COALESCE."""
-    adaptive = _numbers(answer, _ADAPTIVE)
-    return _numbers(answer, _COALESCE) | {key: None if on is None else bool(on) for key, on in adaptive.items()}
+    adaptive = _numbers(answer, ADAPTIVE)
+    return _numbers(answer, COALESCE) | {key: None if on is None else bool(on) for key, on in adaptive.items()}
 
 
 def _numbers(answer: Answer, fields: dict[str, int]) -> dict[str, int | None]:

@@ -12,6 +12,12 @@ class Feature(IntEnum):
     NET_MQ = 22
     RING_EVENT_IDX = 29
     RING_PACKED = 34
+    RING_RESET = 40
+    """One queue can be reset without the others, and so given a ring of another size."""
+    NET_VQ_NOTF_COAL = 52
+    """Interrupts are held back queue by queue, which adaptive coalescing needs."""
+    NET_NOTF_COAL = 53
+    """The device can hold interrupts back."""
 
 
 class Transport(StrEnum):
