@@ -134,11 +134,12 @@ class Transaction:
     """One apply, as its journal tells it."""
 
     id: int
-    began_ns: int
-    """CLOCK_REALTIME."""
+    began_ns: int | None
+    """CLOCK_REALTIME; None where its journal is damaged so far up that not even this can be told."""
     boot_id: str | None
     version: str
-    writer: Writer
+    writer: Writer | None
+    """None as above."""
     command: str
     """The command line, for people."""
     entries: tuple[Entry, ...]
