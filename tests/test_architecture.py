@@ -28,7 +28,8 @@ MAY_IMPORT = {
     "profile": {"profile", "model"},
     "join": {"join", "model"},
     "diagnose": {"diagnose", "model"},
-    "plan": {"plan", "model"},
+    # An element that is written back is edited by the code that the undo edits it with.
+    "plan": {"plan", "parse", "model"},
     "report": {"report", "model"},
     # A target is looked up again by those who know how to look: apply reads through the observers, and writes itself.
     "apply": {"apply", "machine", "observe", "parse", "model"},

@@ -11,7 +11,6 @@ NO_SOLVERS = {
     "domain_interface",
     "fault",
     "host_cpus",
-    "interface_xml",
     "irqbalance_edit",
     "kvm_parameter",
     "mover",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tuneagent.model.domain import Domain, DomainInterface
 from tuneagent.model.plan import Change, Declined, Target, TunableKind
-from tuneagent.plan.interface_xml import Edit, edit
+from tuneagent.parse.interface_xml import Edit, edit
 from tuneagent.plan.situation import Situation, Solution
 
 _MAC = re.compile(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}")

@@ -37,9 +37,10 @@ class Edit:
     diff: tuple[str, ...]
 
 
-def edit(xml: str, driver: Mapping[str, str]) -> Edit | None:
+def edit(xml: str, driver: Mapping[str, str | None]) -> Edit | None:
     """The element with these attributes of ``<driver>``; None where the text is no ``<interface>`` that can be told.
 
+    An attribute of None goes, and so does a ``<driver>`` of which nothing is left then.
     What libvirt adds while a domain runs is left out of both (https://libvirt.org/formatdomain.html#network-interfaces).
     """
     element = _element(xml)
@@ -47,15 +48,33 @@ def edit(xml: str, driver: Mapping[str, str]) -> Edit | None:
         return None
     _forget_the_run(element)
     old, before = _text(element), _shown(element.find("driver"))
+    _set(element, driver)
+    new = _text(element)
+    if not (old.isprintable() and new.isprintable()):
+        return None
+    return Edit(old, new, _diff(element, before, _shown(element.find("driver"))))
+
+
+def driver_attribute(xml: str, name: str) -> str | None:
+    """An attribute of ``<driver>`` as written, empty where it is not; None where the text is no ``<interface>``."""
+    element = _element(xml)
+    if element is None:
+        return None
+    driver = element.find("driver")
+    return "" if driver is None else driver.get(name, "")
+
+
+def _set(element: Element, driver: Mapping[str, str | None]) -> None:
     changed = element.find("driver")
     if changed is None:
         changed = ET.SubElement(element, "driver")
     for name, value in driver.items():
-        changed.set(name, value)
-    new = _text(element)
-    if not (old.isprintable() and new.isprintable()):
-        return None
-    return Edit(old, new, _diff(element, before, _shown(changed)))
+        if value is None:
+            changed.attrib.pop(name, None)
+        else:
+            changed.set(name, value)
+    if not changed.attrib and not len(changed):
+        element.remove(changed)
 
 
 def _element(xml: str) -> Element | None:
@@ -134,7 +153,7 @@ def _diff(element: Element, before: str | None, after: str | None) -> tuple[str,
         f"  {_shown(element)}",
         *around[:1],
         *(() if before is None else (f"-   {before}",)),
-        f"+   {after}",
+        *(() if after is None else (f"+   {after}",)),
         *around[1:],
         "  </interface>",
     )

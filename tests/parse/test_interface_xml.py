@@ -6,7 +6,7 @@ import pytest
 
 from tests import make_hypervisor as make
 from tests.plan import hypervisors
-from tuneagent.plan.interface_xml import LARGEST, Edit, edit
+from tuneagent.parse.interface_xml import LARGEST, Edit, driver_attribute, edit
 
 NETWORK = (
     '<interface type="bridge"><mac address="52:54:00:aa:bb:cc"/>'
@@ -50,6 +50,32 @@ def test_a_driver_that_was_not_there_comes_and_goes() -> None:
     assert made.old == '<interface type="user"><model type="virtio"/></interface>'
     assert made.new == '<interface type="user"><model type="virtio"/><driver queues="4"/></interface>'
     assert made.diff == ("  <interface type='user'>", "+   <driver queues='4'/>", "  </interface>")
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        '<interface type="user"><model type="virtio"/></interface>',
+        '<interface type="user"><driver name="vhost"/></interface>',
+        '<interface type="user"><driver><host csum="off"/></driver></interface>',
+    ],
+)
+def test_what_came_goes_again_and_leaves_nothing(before: str) -> None:
+    with_it = edit(before, {"queues": "4"})
+    assert with_it is not None
+    gone = edit(with_it.new, {"queues": None})
+    assert gone is not None
+    assert gone.new == before
+    assert [line for line in gone.diff if line.startswith("-")] == [
+        line.replace("+", "-") for line in with_it.diff if line.startswith("+")
+    ]
+
+
+def test_an_attribute_as_it_is_written() -> None:
+    assert driver_attribute(NETWORK, "event_idx") == "off"
+    assert driver_attribute(NETWORK, "rx_queue_size") == ""
+    assert driver_attribute('<interface type="user"/>', "queues") == ""
+    assert driver_attribute("<disk/>", "queues") is None
 
 
 def test_names_that_a_person_chose_stay() -> None:
