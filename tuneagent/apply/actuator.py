@@ -63,8 +63,15 @@ class Actuator(Protocol):
     Every method but ``same``, ``check`` and ``by_hand`` may raise Refusal and nothing else, and ends within seconds.
     """
 
-    kinds: tuple[TunableKind, ...]
-    lasts: Lasts
+    @property
+    def kinds(self) -> tuple[TunableKind, ...]:
+        """The kinds that it changes."""
+        ...
+
+    @property
+    def lasts(self) -> Lasts:
+        """What ends its changes by itself."""
+        ...
 
     def locate(self, kind: TunableKind, target: Target) -> Place:
         """The place of a target on the machine as it is now. Refusal with GONE where it is not there."""
