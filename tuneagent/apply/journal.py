@@ -59,7 +59,7 @@ class Journal:
 
     def intend(self, entries: Sequence[Entry]) -> None:
         """Announces changes; they are on the disk when this returns."""
-        if len(self._telling.entries) + len(entries) > MOST_ENTRIES:
+        if len(self._telling) + len(entries) > MOST_ENTRIES:
             raise OSError(errno.EFBIG, f"more than {MOST_ENTRIES} changes in one transaction", self._name)
         self._record(map(records.intent, entries), durable=True, most=MOST_INTENT_BYTES)
 
@@ -83,19 +83,18 @@ class Journal:
     def undoing(self, why: str) -> None:
         """It is being given back from here on."""
         said = records.plain(why, MOST_DETAIL)
-        if self.transaction.undone_why != said:
+        if self._telling.base.undone_why != said:
             self._record([{"record": "undo", "why": said}])
 
     def given_back(self, index: int, outcome: Outcome, detail: str = "") -> None:
         """What the undo made of a change. What is recorded already is not again: an undo may be tried for years."""
         record = _became("given-back", index, outcome, detail)
-        before = self._telling.entries.get(index)
-        if before is None or (before.outcome, before.detail) != (outcome, record["detail"]):
+        if self._telling.became(index) != (outcome, record["detail"]):
             self._record([record])
 
     def end(self) -> None:
         """All that was still ours is given back; that is on the disk when this returns."""
-        if self.transaction.state is not State.UNDONE:
+        if self._telling.base.state is not State.UNDONE:
             self._record([{"record": "end"}], durable=True)
 
     def _record(self, new: Iterable[Fields], *, durable: bool = False, most: int = MOST_FILE_BYTES) -> None:

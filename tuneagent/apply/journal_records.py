@@ -35,22 +35,10 @@ MOST_SECONDS = 10**9
 _Choice = TypeVar("_Choice", bound=StrEnum)
 Fields = dict[str, Any]
 
-_TARGET_TEXTS = frozenset(
-    {
-        "bus_address",
-        "virtio",
-        "mac",
-        "queue_role",
-        "domain_uuid",
-        "alias",
-        "address",
-        "thread_role",
-        "parameter",
-        "unit",
-    }
-    | {"interface", "uri"}
-)
-_TARGET_NUMBERS = frozenset({"queue", "position", "irq", "tid", "start_ticks"})
+_KINDS = {kind.value: kind for kind in TunableKind}
+_OUTCOMES = {outcome.value: outcome for outcome in Outcome}
+_EFFECTS = {effect.value: effect for effect in Effect}
+_LASTS = {lasts.value: lasts for lasts in Lasts}
 _TARGET_FIELDS = tuple(field.name for field in fields(Target))
 
 
@@ -133,25 +121,62 @@ class Telling:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.entries: dict[int, Entry] = {}
         self._base: Transaction | None = None
+        self._announced: dict[int, Entry] = {}
+        # Apart from the entries until somebody asks: a status reads thousands of them, and a noun is dear to replace.
+        self._became: dict[int, tuple[Outcome, str]] = {}
+        self._effects: dict[int, tuple[Effect, str]] = {}
+
+    def __len__(self) -> int:
+        """How many changes were announced."""
+        return len(self._announced)
 
     def transaction(self, damage: str = "") -> Transaction | None:
         """The transaction by now; None before it began."""
         if self._base is None:
             return None
-        return replace(self._base, entries=tuple(self.entries.values()), damage=damage)
+        return replace(self._base, entries=tuple(map(self._entry, self._announced.values())), damage=damage)
+
+    def became(self, index: int) -> tuple[Outcome, str] | None:
+        """The last outcome of a change, with its detail; None where there is no such change."""
+        entry = self._announced.get(index)
+        return None if entry is None else self._became.get(index, (entry.outcome, entry.detail))
+
+    def _entry(self, entry: Entry) -> Entry:
+        index = entry.index
+        outcome, detail = self._became.get(index, (entry.outcome, entry.detail))
+        effect, effect_detail = self._effects.get(index, (entry.effect, entry.effect_detail))
+        # Spelt out, for dataclasses.replace() takes five times as long.
+        return Entry(
+            index,
+            entry.policy,
+            entry.kind,
+            entry.target,
+            entry.where,
+            entry.old,
+            entry.new,
+            entry.why,
+            entry.lasts,
+            entry.kept,
+            outcome,
+            detail,
+            effect,
+            effect_detail,
+            entry.previous,
+        )
 
     def take(self, record: Any) -> None:
         """Adds one record."""
-        known = json_values.record(record, "$")
-        kind = json_values.string(known.get("record"), "$.record")
-        taken = _TAKEN.get(kind)
+        if type(record) is not dict:
+            raise ParseError("$: not an object")
+        kind = record.get("record")
+        taken = _TAKEN.get(kind) if type(kind) is str else None
         if taken is None:
-            raise ParseError(f"$.record: {shown(kind)} is no record that this version knows")
+            said = shown(kind) if isinstance(kind, str) else "what is no string"
+            raise ParseError(f"$.record: {said} is no record that this version knows")
         if (self._base is None) is not (kind == "begin"):
-            raise ParseError("begins a second time" if kind == "begin" else f"{shown(kind)} before the beginning")
-        taken(self, known)
+            raise ParseError("begins a second time" if kind == "begin" else f"{kind} before the beginning")
+        taken(self, record)
 
     @property
     def base(self) -> Transaction:
@@ -186,31 +211,26 @@ class Telling:
         """intent: one more change."""
         self._require_open("intent")
         entry = _entry(record)
-        if entry.index in self.entries:
+        if entry.index in self._announced:
             raise ParseError(f"$.index: change {entry.index} is announced a second time")
-        if len(self.entries) >= MOST_ENTRIES:
+        if len(self._announced) >= MOST_ENTRIES:
             raise ParseError(f"more than {MOST_ENTRIES} changes")
-        self.entries[entry.index] = entry
+        self._announced[entry.index] = entry
 
     def outcome(self, record: Fields) -> None:
         """outcome: what became of a change."""
         self._require_open("outcome")
-        self._became(record)
+        self.given_back(record)
 
     def given_back(self, record: Fields) -> None:
         """given-back: what the undo made of a change."""
-        self._became(record)
-
-    def _became(self, record: Fields) -> None:
-        entry = self._announced(record)
-        outcome = _choice(Outcome, record.get("outcome"), "$.outcome")
-        self.entries[entry.index] = replace(entry, outcome=outcome, detail=_further(record, "detail"))
+        index = self._known(record)
+        self._became[index] = (_choice(_OUTCOMES, record.get("outcome"), "$.outcome"), _further(record, "detail"))
 
     def effect(self, record: Fields) -> None:
         """effect: whether it is what happens."""
-        entry = self._announced(record)
-        effect = _choice(Effect, record.get("effect"), "$.effect")
-        self.entries[entry.index] = replace(entry, effect=effect, effect_detail=_further(record, "detail"))
+        index = self._known(record)
+        self._effects[index] = (_choice(_EFFECTS, record.get("effect"), "$.effect"), _further(record, "detail"))
 
     def commit(self, record: Fields) -> None:  # noqa: ARG002 - its kind says it all
         """commit: it stands."""
@@ -230,15 +250,14 @@ class Telling:
         self._base = replace(self.base, state=State.UNDONE)
 
     def _require_open(self, kind: str) -> None:
-        if self.base.state is not State.OPEN:
-            raise ParseError(f"{kind} in a transaction that is {self.base.state} already")
+        if self._base is not None and self._base.state is not State.OPEN:
+            raise ParseError(f"{kind} in a transaction that is {self._base.state} already")
 
-    def _announced(self, record: Fields) -> Entry:
+    def _known(self, record: Fields) -> int:
         index = natural(record.get("index"), "$.index", U32_MAX)
-        entry = self.entries.get(index)
-        if entry is None:
+        if index not in self._announced:
             raise ParseError(f"$.index: change {index} was never announced")
-        return entry
+        return index
 
 
 _TAKEN: dict[str, Callable[[Telling, Fields], None]] = {
@@ -265,7 +284,9 @@ def tell(data: bytes, number: int) -> tuple[Telling, ParseError | None]:
     telling = Telling(number)
     if len(data) > MOST_FILE_BYTES:
         return telling, ParseError(f"larger than {MOST_FILE_BYTES} bytes")
-    for place, text in enumerate(data.split(b"\n")[:-1], 1):
+    # A byte that is no UTF-8 becomes an escape, which only a value may hold that is written again as it was.
+    lines = data.decode("utf-8", "surrogateescape").split("\n")
+    for place, text in enumerate(lines[:-1], 1):
         try:
             telling.take(_decoded(text))
         except ParseError as error:
@@ -273,23 +294,27 @@ def tell(data: bytes, number: int) -> tuple[Telling, ParseError | None]:
     return telling, None
 
 
-def _decoded(text: bytes) -> Any:
+def _decoded(text: str) -> Any:
     if len(text) > MOST_LINE_BYTES:
-        raise ParseError(f"longer than {MOST_LINE_BYTES} bytes")
+        raise ParseError(f"longer than {MOST_LINE_BYTES} characters")
     try:
-        return json.loads(text.decode("utf-8"), parse_constant=_refuse_constant)
+        value, end = _DECODER.raw_decode(text)
     except RecursionError:
         raise ParseError("nested too deep") from None
-    except UnicodeDecodeError:
-        raise ParseError("not UTF-8") from None
     except ValueError as error:
         # Of a long number Python tells only how to raise its own limit.
         said = "a number of thousands of digits" if "set_int_max_str_digits" in str(error) else str(error)
         raise ParseError(f"not JSON: {said}") from None
+    if end != len(text):
+        raise ParseError("not JSON: something behind its end")
+    return value
 
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _writer(value: Any) -> Writer:
@@ -307,17 +332,17 @@ def _entry(record: Fields) -> Entry:
     return Entry(
         index=natural(record.get("index"), "$.index", U32_MAX),
         policy=_text(record.get("policy"), "$.policy"),
-        kind=_choice(TunableKind, record.get("kind"), "$.kind"),
+        kind=_choice(_KINDS, record.get("kind"), "$.kind"),
         target=_target(record.get("target"), "$.target"),
         where=_text(record.get("where"), "$.where"),
         old=_exact(record.get("old"), "$.old"),
         new=_exact(record.get("new"), "$.new"),
         why=_text(record.get("why"), "$.why"),
-        lasts=_choice(Lasts, record.get("lasts"), "$.lasts"),
+        lasts=_choice(_LASTS, record.get("lasts"), "$.lasts"),
         kept=tuple(_kept(one, f"$.kept[{place}]") for place, one in enumerate(kept)),
-        outcome=_choice(Outcome, record.get("outcome", Outcome.INTENDED), "$.outcome"),
+        outcome=_choice(_OUTCOMES, record.get("outcome", Outcome.INTENDED), "$.outcome"),
         detail=_further(record, "detail"),
-        effect=None if effect is None else _choice(Effect, effect, "$.effect"),
+        effect=None if effect is None else _choice(_EFFECTS, effect, "$.effect"),
         effect_detail=_further(record, "effect_detail"),
         previous=_exact(record.get("previous", ""), "$.previous"),
     )
@@ -326,7 +351,7 @@ def _entry(record: Fields) -> Entry:
 def _kept(value: Any, where: str) -> Kept:
     record = json_values.record(value, where)
     return Kept(
-        _choice(TunableKind, record.get("kind"), f"{where}.kind"),
+        _choice(_KINDS, record.get("kind"), f"{where}.kind"),
         _target(record.get("target"), f"{where}.target"),
         _text(record.get("where"), f"{where}.where"),
         _exact(record.get("value"), f"{where}.value"),
@@ -335,24 +360,16 @@ def _kept(value: Any, where: str) -> Kept:
 
 def _target(value: Any, where: str) -> Target:
     record = json_values.record(value, where)
-    return Target(**{name: _of_target(name, one, where) for name, one in record.items() if name in _TARGET_FIELDS})
+    checks = ((name, one, _TARGET_CHECKS.get(name)) for name, one in record.items() if one is not None)
+    return Target(**{name: check(one, where) for name, one, check in checks if check is not None})
 
 
-def _of_target(name: str, value: Any, where: str) -> Any:
-    if value is None:
-        return None
-    if name in _TARGET_TEXTS:
-        return _exact(value, f"{where}.{name}")
-    check = natural if name in _TARGET_NUMBERS else json_values.boolean
-    return check(value, f"{where}.{name}")
-
-
-def _choice(choices: type[_Choice], value: Any, where: str) -> _Choice:
-    try:
-        return choices(value)
-    except ValueError:
+def _choice(choices: dict[str, _Choice], value: Any, where: str) -> _Choice:
+    chosen = choices.get(value) if isinstance(value, str) else None
+    if chosen is None:
         said = shown(value) if isinstance(value, str) else "what is no string"
-        raise ParseError(f"{where}: {said} is not known to this version") from None
+        raise ParseError(f"{where}: {said} is not known to this version")
+    return chosen
 
 
 def _further(record: Fields, name: str) -> str:
@@ -361,7 +378,9 @@ def _further(record: Fields, name: str) -> str:
 
 def _text(value: Any, where: str) -> str:
     """A printable string of up to MOST_TEXT characters; it may be empty."""
-    return "" if value == "" else json_values.string(value, where)
+    if type(value) is str and len(value) <= MOST_TEXT and value.isprintable():
+        return value
+    return json_values.string(value, where)
 
 
 def _exact(value: Any, where: str) -> str:
@@ -382,3 +401,11 @@ def _seconds(value: Any) -> float:
     if not 0 <= value <= MOST_SECONDS or math.isnan(value):
         raise ParseError(f"$.seconds: not within 0 to {MOST_SECONDS}")
     return float(value)
+
+
+_TARGET_CHECKS: dict[str, Callable[[Any, str], Any]] = {
+    **dict.fromkeys(("bus_address", "virtio", "mac", "queue_role", "domain_uuid", "alias", "address"), _exact),
+    **dict.fromkeys(("thread_role", "parameter", "unit", "interface", "uri"), _exact),
+    **dict.fromkeys(("queue", "position", "irq", "tid", "start_ticks"), natural),
+    "kernel_thread": json_values.boolean,
+}
