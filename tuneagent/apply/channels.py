@@ -37,7 +37,7 @@ class _Device:
         return bool(self.reported["combined_max"])
 
 
-class ChannelsActuator(Defaults):
+class ChannelCount(Defaults):
     """A value is the number of combined channels, ``4``; of a device that has none, ``rx=2 tx=3``.
 
     virtio_net spreads its interrupts and transmit queues over the CPUs anew when the number changes

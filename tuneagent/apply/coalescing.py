@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from tuneagent.apply.actuator import Place, Refusal, Why
-from tuneagent.apply.ethtool_settings import Asked, SettingsActuator, refusal
+from tuneagent.apply.ethtool_settings import Asked, EthtoolSettings, refusal
 from tuneagent.apply.settings import Values
 from tuneagent.machine import ethtool_set
 from tuneagent.model.errors import ParseError, SourceError
@@ -27,7 +27,7 @@ _NOT_ADAPTIVE = "the device does not do so queue by queue (no VIRTIO_NET_F_VQ_NO
 _WHILE_UP = "tx-frames switches how sent packets are taken back, which virtio_net does not do while the interface is up"
 
 
-class CoalescingActuator(SettingsActuator):
+class Coalescing(EthtoolSettings):
     """``adaptive-rx=off rx-usecs=50``, with the keys that the target's ``parameter`` names."""
 
     kinds = (TunableKind.COALESCING,)
@@ -106,7 +106,9 @@ def _numbers(values: Values, way: str) -> Values:
 
 def _steps(values: Values) -> Iterator[Values]:
     """The numbers with their switch off, then the switch: while it is on they are the kernel's own."""
-    late = {key: on for key, on in values.items() if on is True and _numbers(values, key.removeprefix("adaptive-"))}
+    late: Values = {
+        key: on for key, on in values.items() if on is True and _numbers(values, key.removeprefix("adaptive-"))
+    }
     yield values | dict.fromkeys(late, False)
     if late:
         yield late

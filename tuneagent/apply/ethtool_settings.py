@@ -74,7 +74,7 @@ class Asked:
     reported: Reported
 
 
-class SettingsActuator(Defaults):
+class EthtoolSettings(Defaults):
     """Some of the numbers and switches of one setting, as one text: ``rx=256 tx=256``.
 
     Which ones is up to the target's ``parameter``, their keys with blanks between: a value has these and no others,

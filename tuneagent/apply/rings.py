@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 
 from tuneagent.apply.actuator import Place, Refusal, Why
-from tuneagent.apply.ethtool_settings import Asked, SettingsActuator, refusal
+from tuneagent.apply.ethtool_settings import Asked, EthtoolSettings, refusal
 from tuneagent.apply.settings import Values
 from tuneagent.machine import ethtool_set
 from tuneagent.model.nic import Nic, Rings
@@ -14,7 +14,7 @@ from tuneagent.model.plan import TunableKind
 _NO_RESET = "the device cannot reset one queue (VIRTIO_F_RING_RESET, feature bit 40): its rings are what the host gave"
 
 
-class RingsActuator(SettingsActuator):
+class RingSizes(EthtoolSettings):
     """``rx=1024 tx=1024``, of which the target's ``parameter`` names one or both."""
 
     kinds = (TunableKind.RINGS,)
