@@ -26,20 +26,20 @@ def read() -> dict[str, dict[str, str]]:
     return states(run(COMMAND), UNITS)
 
 
-def run(command: Sequence[str]) -> str:
-    """What a command prints; SourceError where it cannot be run, fails, or takes more than five seconds."""
+def run(command: Sequence[str], timeout_s: float = TIMEOUT_S) -> str:
+    """What a command prints; SourceError where it cannot be run, fails, or takes longer."""
     try:
         done = subprocess.run(  # noqa: S603 - a fixed command, without a shell
             command,
             check=False,
             capture_output=True,
             stdin=subprocess.DEVNULL,
-            timeout=TIMEOUT_S,
+            timeout=timeout_s,
             env=ENVIRONMENT,
             cwd="/",
         )
     except subprocess.TimeoutExpired:
-        raise SourceError(NAME, Reason.FAILED, f"{command[0]} did not end within {TIMEOUT_S:g} s") from None
+        raise SourceError(NAME, Reason.FAILED, f"{command[0]} did not end within {timeout_s:g} s") from None
     except OSError as error:
         raise SourceError(NAME, Reason.FAILED, f"{command[0]}: {error.strerror}") from None
     if done.returncode != 0:
