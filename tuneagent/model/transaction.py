@@ -15,6 +15,8 @@ class Lasts(StrEnum):
     """The kernel's memory: the next boot, or the device's next probe."""
     THREAD = "thread"
     """A thread's own property: its end, and so the next start of the virtual machine."""
+    PROCESS = "process"
+    """A daemon's memory: its end, and so a restart of its service."""
     STORED = "stored"
     """A file or a stored definition: nothing."""
 
