@@ -93,6 +93,13 @@ class Actuator(Protocol):
         """Whether two values mean the same: ``f`` and ``0000000f`` are one mask."""
         ...
 
+    def half_done(self, now: str, old: str, new: str) -> bool:
+        """Whether ``now``, which is neither, is what an end in the middle of a write of one over the other leaves.
+
+        Then it is ours still, and an undo goes on with it.
+        """
+        ...
+
     def rewrites(self, place: Place) -> tuple[tuple[TunableKind, Target], ...]:
         """What the kernel changes by itself when this is written, and what has to be put back after an undo."""
         ...
@@ -132,6 +139,10 @@ class Defaults:
     def same(self, one: str, other: str) -> bool:
         """The texts, without the blanks around them."""
         return one.strip() == other.strip()
+
+    def half_done(self, now: str, old: str, new: str) -> bool:  # noqa: ARG002
+        """A write is one call, and there is nothing between before and after."""
+        return False
 
     def rewrites(self, place: Place) -> tuple[tuple[TunableKind, Target], ...]:  # noqa: ARG002
         """Nothing else changes."""

@@ -86,7 +86,7 @@ class Undoing:
         if actuator.same(now, entry.old):
             actuator.settle(place)
             return Outcome.GIVEN_BACK, "the old value stood there already"
-        if not actuator.same(now, entry.new):
+        if not actuator.same(now, entry.new) and not actuator.half_done(now, entry.old, entry.new):
             return Outcome.YIELDED, f"changed since, to {now!r}, and left so"
         patiently(self._wait, lambda: actuator.write(place, entry.old))
         back = actuator.read(place)
