@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from tuneagent.apply import journal_records as records
-from tuneagent.apply.journal_records import MOST_ENTRIES, MOST_FILE_BYTES, MOST_LINE_BYTES, Fields, Telling
+from tuneagent.apply.journal_records import Fields
+from tuneagent.apply.journal_telling import MOST_ENTRIES, MOST_FILE_BYTES, Telling, is_closed, tell, whole
+from tuneagent.apply.journal_values import MOST_LINE_BYTES
 from tuneagent.machine.state_directory import StateDirectory
 from tuneagent.model.transaction import Deadline, Effect, Entry, Outcome, State, Transaction, Writer
 
@@ -41,7 +43,7 @@ class Journal:
         self._directory = directory
         self._name = name_of(number)
         self._telling = telling
-        self._size = records.whole(data)
+        self._size = whole(data)
         self._torn = self._size < len(data)
         self.id = number
 
@@ -112,7 +114,7 @@ class Journal:
         if self._size + len(data) > most:
             raise OSError(errno.EFBIG, f"more than {most} bytes in one journal", self._name)
         for record in new:
-            self._telling.take(record)
+            self._telling.take(record["record"], record)
         if self._torn:
             self._directory.cut(self._name, self._size)
             self._torn = False
@@ -124,9 +126,9 @@ class Journal:
         self._torn = True
         with suppress(OSError):
             data = self._directory.read(self._name, MOST_FILE_BYTES)
-            telling, wrong = records.tell(data, self.id)
+            telling, wrong = tell(data, self.id)
             if wrong is None:
-                self._telling, self._size = telling, records.whole(data)
+                self._telling, self._size = telling, whole(data)
 
 
 class Store:
@@ -160,7 +162,7 @@ class Store:
     def open(self, number: int) -> Journal:
         """A journal to be written on. JournalError where there is none, or where it is damaged."""
         data = self._read(number)
-        telling, wrong = records.tell(data, number)
+        telling, wrong = tell(data, number)
         if wrong is not None:
             raise JournalError(name_of(number), wrong.line, wrong.detail)
         if telling.transaction() is None:
@@ -178,28 +180,37 @@ class Store:
         """Every transaction, oldest first; one whose file cannot be read has that for its damage."""
         return tuple(self._each())
 
+    def not_undone(self) -> tuple[Transaction, ...]:
+        """Those that were not given back whole, oldest first: an old journal that is closed costs no more than a look.
+
+        What is wrong inside of a closed one is told by ``all`` only.
+        """
+        return tuple(self._each(closed=False))
+
     def prune(self, keep: int = KEEP) -> None:
         """Removes the oldest of more than ``keep``; never one that may still stand, nor the newest."""
-        spare = len(list(self._numbers())) - max(keep, 1)
-        for number in sorted(self._numbers())[:-1]:
+        numbers = sorted(self._numbers())
+        spare = len(numbers) - max(keep, 1)
+        for number in numbers[:-1]:
             if spare <= 0:
                 break
-            transaction = self._lenient(number)
+            transaction = self._lenient(number, closed=False)
             if transaction is None or not (transaction.stands or transaction.damage):
                 self._directory.remove(name_of(number))
                 spare -= 1
 
-    def _each(self) -> Iterator[Transaction]:
+    def _each(self, *, closed: bool = True) -> Iterator[Transaction]:
         for number in sorted(self._numbers()):
-            transaction = self._lenient(number)
+            transaction = self._lenient(number, closed=closed)
             if transaction is not None:
                 yield transaction
 
-    def _lenient(self, number: int) -> Transaction | None:
+    def _lenient(self, number: int, *, closed: bool) -> Transaction | None:
         try:
-            return load(self._directory.read(name_of(number), MOST_FILE_BYTES), number)
+            data = self._directory.read(name_of(number), MOST_FILE_BYTES)
         except OSError as error:
             return _unknown(number, str(JournalError(name_of(number), None, error.strerror or str(error))))
+        return load(data, number) if closed or not is_closed(data) else None
 
     def _read(self, number: int) -> bytes:
         try:
@@ -221,7 +232,7 @@ def name_of(number: int) -> str:
 
 def load(data: bytes, number: int) -> Transaction | None:
     """The transaction that a journal's bytes tell; None before its first record is whole. Pure."""
-    telling, wrong = records.tell(data, number)
+    telling, wrong = tell(data, number)
     damage = "" if wrong is None else str(JournalError(name_of(number), wrong.line, wrong.detail))
     transaction = telling.transaction(damage)
     return _unknown(number, damage) if transaction is None and damage else transaction

@@ -1,0 +1,195 @@
+"""A line of a journal, looked at strictly: a noun of what it says, or a ParseError with the member that is wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, NoReturn, TypeVar
+
+from tuneagent.apply.journal_records import MOST_TEXT, Fields
+from tuneagent.model.errors import ParseError
+from tuneagent.model.plan import Target, TunableKind
+from tuneagent.model.transaction import Deadline, Effect, Entry, Kept, Lasts, Outcome, State, Transaction, Writer
+from tuneagent.parse import json_values
+from tuneagent.parse.json_values import natural
+from tuneagent.parse.lines import U32_MAX, shown
+
+MOST_LINE_BYTES = 1024 * 1024
+MOST_KEPT = 4096
+MOST_SECONDS = 10**9
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
+_KINDS = {kind.value: kind for kind in TunableKind}
+_OUTCOMES = {outcome.value: outcome for outcome in Outcome}
+_EFFECTS = {effect.value: effect for effect in Effect}
+_LASTS = {lasts.value: lasts for lasts in Lasts}
+
+
+def record(text: str) -> tuple[str, Fields]:
+    """The kind of a record, and its members."""
+    value = _decoded(text)
+    if not isinstance(value, dict):
+        raise ParseError("$: not an object")
+    kind = value.get("record")
+    if not isinstance(kind, str):
+        raise ParseError("$.record: not a string")
+    return kind, value
+
+
+def _decoded(text: str) -> Any:
+    if len(text) > MOST_LINE_BYTES:
+        raise ParseError(f"longer than {MOST_LINE_BYTES} characters")
+    try:
+        value, end = _DECODER.raw_decode(text)
+    except RecursionError:
+        raise ParseError("nested too deep") from None
+    except ValueError as error:
+        # Of a long number Python tells only how to raise its own limit.
+        said = "a number of thousands of digits" if "set_int_max_str_digits" in str(error) else str(error)
+        raise ParseError(f"not JSON: {said}") from None
+    if end != len(text):
+        raise ParseError("not JSON: something behind its end")
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+def begin(record: Fields, number: int) -> Transaction:
+    """begin: who, when, with which command."""
+    boot_id = record.get("boot_id")
+    return Transaction(
+        id=number,
+        began_ns=natural(record.get("at_ns"), "$.at_ns"),
+        boot_id=None if boot_id is None else text(boot_id, "$.boot_id"),
+        version=text(record.get("version"), "$.version"),
+        writer=_writer(record.get("writer")),
+        command=text(record.get("command"), "$.command"),
+        entries=(),
+        state=State.OPEN,
+    )
+
+
+def deadline(record: Fields) -> Deadline:
+    """deadline: undone then, unless somebody confirms it."""
+    return Deadline(
+        natural(record.get("at_ns"), "$.at_ns"),
+        natural(record.get("at_boottime_ns"), "$.at_boottime_ns"),
+        _seconds(record.get("seconds")),
+    )
+
+
+def index(record: Fields) -> int:
+    """Which change a record is about."""
+    return natural(record.get("index"), "$.index", U32_MAX)
+
+
+def outcome(record: Fields) -> tuple[Outcome, str]:
+    """What became of a change, with its detail."""
+    return _choice(_OUTCOMES, record.get("outcome"), "$.outcome"), _further(record, "detail")
+
+
+def effect(record: Fields) -> tuple[Effect, str]:
+    """Whether a change is in effect, with its detail."""
+    return _choice(_EFFECTS, record.get("effect"), "$.effect"), _further(record, "detail")
+
+
+def _writer(value: Any) -> Writer:
+    record = json_values.record(value, "$.writer")
+    return Writer(
+        natural(record.get("pid"), "$.writer.pid", U32_MAX),
+        json_values.optional_natural(record, "start_ticks", "$.writer"),
+        text(record.get("user"), "$.writer.user"),
+    )
+
+
+def entry(record: Fields) -> Entry:
+    """intent: one more change."""
+    kept = json_values.array(record.get("kept", []), "$.kept", MOST_KEPT)
+    effect = record.get("effect")
+    return Entry(
+        index=index(record),
+        policy=text(record.get("policy"), "$.policy"),
+        kind=_choice(_KINDS, record.get("kind"), "$.kind"),
+        target=_target(record.get("target"), "$.target"),
+        where=text(record.get("where"), "$.where"),
+        old=_exact(record.get("old"), "$.old"),
+        new=_exact(record.get("new"), "$.new"),
+        why=text(record.get("why"), "$.why"),
+        lasts=_choice(_LASTS, record.get("lasts"), "$.lasts"),
+        kept=tuple(_kept(one, f"$.kept[{place}]") for place, one in enumerate(kept)),
+        outcome=_choice(_OUTCOMES, record.get("outcome", Outcome.INTENDED), "$.outcome"),
+        detail=_further(record, "detail"),
+        effect=None if effect is None else _choice(_EFFECTS, effect, "$.effect"),
+        effect_detail=_further(record, "effect_detail"),
+        previous=_exact(record.get("previous", ""), "$.previous"),
+    )
+
+
+def _kept(value: Any, where: str) -> Kept:
+    record = json_values.record(value, where)
+    return Kept(
+        _choice(_KINDS, record.get("kind"), f"{where}.kind"),
+        _target(record.get("target"), f"{where}.target"),
+        text(record.get("where"), f"{where}.where"),
+        _exact(record.get("value"), f"{where}.value"),
+    )
+
+
+def _target(value: Any, where: str) -> Target:
+    record = json_values.record(value, where)
+    checks = ((name, one, _TARGET_CHECKS.get(name)) for name, one in record.items() if one is not None)
+    return Target(**{name: check(one, f"{where}.{name}") for name, one, check in checks if check is not None})
+
+
+def _choice(choices: dict[str, _Choice], value: Any, where: str) -> _Choice:
+    chosen = choices.get(value) if isinstance(value, str) else None
+    if chosen is None:
+        said = shown(value) if isinstance(value, str) else "what is no string"
+        raise ParseError(f"{where}: {said} is not known to this version")
+    return chosen
+
+
+def _further(record: Fields, name: str) -> str:
+    return text(record[name], f"$.{name}") if name in record else ""
+
+
+def text(value: Any, where: str) -> str:
+    """A printable string of up to MOST_TEXT characters; it may be empty."""
+    if type(value) is str and len(value) <= MOST_TEXT and value.isprintable():
+        return value
+    return json_values.string(value, where)
+
+
+def _exact(value: Any, where: str) -> str:
+    """A string that means bytes: whatever they are, and nothing that means none."""
+    if not isinstance(value, str):
+        raise ParseError(f"{where}: not a string")
+    if not value.isascii():
+        try:
+            value.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            raise ParseError(f"{where}: half of a surrogate pair") from None
+    return value
+
+
+def _seconds(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ParseError("$.seconds: not a number")
+    if not 0 <= value <= MOST_SECONDS or math.isnan(value):
+        raise ParseError(f"$.seconds: not within 0 to {MOST_SECONDS}")
+    return float(value)
+
+
+_TARGET_CHECKS: dict[str, Callable[[Any, str], Any]] = {
+    **dict.fromkeys(("bus_address", "virtio", "mac", "queue_role", "domain_uuid", "alias", "address"), _exact),
+    **dict.fromkeys(("thread_role", "parameter", "unit", "interface", "uri"), _exact),
+    **dict.fromkeys(("queue", "position", "irq", "tid", "start_ticks"), natural),
+    "kernel_thread": json_values.boolean,
+}
