@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from tuneagent.apply.actuator import Actuator, Place, Refusal, Seen, Why
-from tuneagent.apply.journal import Journal
+from tuneagent.apply.journal import Journal, JournalError
 from tuneagent.apply.machine import Machine
 from tuneagent.apply.undo import Undoing, patiently
 from tuneagent.model.plan import ORDER, Change, Target, TunableKind
@@ -46,6 +46,8 @@ class Work:
     """How long the effects may take to show before they are "not yet"."""
     facts: Mapping[Key, str] = field(default_factory=dict)
     """What an earlier transaction of this boot found unchangeable, with its reason: it is not tried again."""
+    closing: Callable[[], None] = lambda: None
+    """Called before a commit and before an undo: from then on nobody may interrupt."""
 
 
 class Failed(Exception):  # noqa: N818 - the outcome of a transaction and not an error of the program
@@ -78,19 +80,20 @@ def run(work: Work, plan: Callable[[], Sequence[Wanted]]) -> Transaction | None:
             if not writing.stage(plan()):
                 break
         return writing.commit()
-    except BaseException as error:
+    except (Refusal, OSError, JournalError) as error:
         transaction = writing.give_up(_reason(error))
-        if not isinstance(error, Exception):
-            raise
         forbidden = isinstance(error, Refusal) and error.why is Why.FORBIDDEN
         raise Failed(transaction, _reason(error), forbidden=forbidden) from error
+    except BaseException as error:  # an interrupt, or a fault of ours that keeps its traceback: the machine comes first
+        writing.give_up(_reason(error))
+        raise
 
 
 def _reason(error: BaseException) -> str:
     if isinstance(error, Refusal):
         return f"{error.detail}; {error.remedy}" if error.remedy else error.detail
-    if isinstance(error, OSError):
-        return f"the journal cannot be written: {error.strerror or error}"
+    if isinstance(error, OSError | JournalError):
+        return f"the journal cannot be written: {getattr(error, 'strerror', None) or error}"
     return str(error) or type(error).__name__
 
 
@@ -135,11 +138,13 @@ class _Writing:
         if self._journal is None:
             return None
         self._verify(self._journal)
+        self._work.closing()
         self._journal.commit()
         return self._journal.transaction
 
     def give_up(self, why: str) -> Transaction | None:
         """Gives back what was written."""
+        self._work.closing()
         if self._journal is None:
             return None
         undoing = Undoing(self._work.machine, self._work.actuators, self._work.wait)
@@ -266,7 +271,7 @@ class _Writing:
     def _verify(self, journal: Journal) -> None:
         """Looks until every effect shows or the time to settle is over, then judges."""
         seen: dict[int, Seen] = {}
-        for look in range(LOOKS + 1):
+        for look in range(LOOKS + 1 if self._work.settle_s > 0 else 1):
             open_ = [index for index in self._marks if index not in seen or seen[index].effect is not Effect.VERIFIED]
             if not open_:
                 break
