@@ -37,6 +37,13 @@ class IrqbalanceConfig:
     unreadable: str | None = None
     """Why the file, which is there, could not be read or understood; all else is then empty and means nothing."""
 
+    @property
+    def options_key(self) -> str:
+        """The variable that carries the options; where the file sets none, the one that the service passes on there:
+        OpenRC's differs from systemd's.
+        """
+        return self.key or ("IRQBALANCE_OPTS" if "/conf.d/" in self.path else "IRQBALANCE_ARGS")
+
 
 @dataclass(frozen=True, slots=True)
 class Irqbalance:

@@ -80,15 +80,10 @@ def _is_banned(situation: Situation, queue_irq: QueueIrq, balance: Irqbalance) -
     return fixed or balance.leaves(queue_irq.irq, line.actions if line is not None else ())
 
 
-def default_key(path: str) -> str:
-    """The variable that irqbalance's unit passes on where the file names none: OpenRC's differs from systemd's."""
-    return "IRQBALANCE_OPTS" if "/conf.d/" in path else "IRQBALANCE_ARGS"
-
-
 def _change(nic: Nic, config: IrqbalanceConfig, missing: tuple[QueueIrq, ...]) -> Change:
     edit = Edit(
         config.path,
-        config.key or default_key(config.path),
+        config.options_key,
         config.plain_line,
         " ".join(f"--banirq={queue_irq.irq}" for queue_irq in missing),
     )
@@ -112,9 +107,9 @@ def _list(irqs: tuple[QueueIrq, ...]) -> str:
 def _notes(balance: Irqbalance, config: IrqbalanceConfig) -> tuple[str, ...]:
     notes = [_RENUMBERED]
     if config.key is None:
-        key = default_key(config.path)
         notes.append(
-            f"{config.path} sets no options; {key} is the usual name there: `systemctl cat {IRQBALANCE_UNIT}` shows it"
+            f"{config.path} sets no options; {config.options_key} is the usual name there: "
+            f"`systemctl cat {IRQBALANCE_UNIT}` shows it"
         )
     if config.policy_script is not None:
         notes.append(f"the policy script {config.policy_script} may ban interrupts too; what it says is not known")
