@@ -291,6 +291,8 @@ def test_without_an_effective_affinity_the_counts_tell(passing: Callable[..., Pa
     assert tree.seen()[0] is Effect.NOT_YET
     tree.come(cpu3=8)
     assert tree.seen() == (Effect.VERIFIED, "8 of 9 interrupts since the write came to CPU 3")
+    tree.come(cpu2=1)
+    assert tree.seen()[0] is Effect.NOT_YET
     tree.come(cpu2=FEW)
     assert tree.seen()[0] is Effect.CONTRADICTED
 

@@ -76,6 +76,7 @@ def test_each_kind_has_its_file(tmp_path: Path) -> None:
     assert actuator.effect(defer, "12", None).effect is Effect.CONTRADICTED
     actuator.write(defer, "0")
     assert actuator.effect(flush, "2000", None).effect is Effect.NOT_YET
+    actuator.write(flush, "0")
     assert actuator.effect(defer, "0", None).effect is Effect.VERIFIED
 
 
