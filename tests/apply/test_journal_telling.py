@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from tests.apply import make
 from tuneagent.apply import journal_records as records
+from tuneagent.apply import journal_values as values
 from tuneagent.apply.journal import load
-from tuneagent.apply.journal_telling import MOST_ENTRIES, MOST_FILE_BYTES, is_closed, tell, whole
+from tuneagent.apply.journal_telling import MOST_ENTRIES, MOST_FILE_BYTES, Known, is_closed, tell, whole
 from tuneagent.apply.journal_values import MOST_LINE_BYTES
 from tuneagent.model.errors import ParseError
 from tuneagent.model.plan import TunableKind
@@ -334,6 +335,14 @@ def test_what_is_refused_changes_nothing(odd: list[dict[str, Any]]) -> None:
         before = told.transaction()
         again = json.loads(json.dumps(record))
         try:
-            told.take(str(again.get("record")), again)
+            told.take(values.told(again))
         except ParseError:
             assert told.transaction() == before
+
+
+@settings(max_examples=30)
+@given(st.lists(stories() | st.lists(ODD, max_size=3).map(lambda odd: [BEGIN, *odd]), max_size=4))
+def test_what_was_read_before_changes_nothing_that_is_told(stories: list[list[dict[str, Any]]]) -> None:
+    known: Known = {}
+    for number, story in enumerate([*stories, *stories]):
+        assert load(journal(*story), number, known) == load(journal(*story), number)

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from tuneagent.apply import journal_records as records
+from tuneagent.apply import journal_values as values
 from tuneagent.apply.journal_records import Fields
-from tuneagent.apply.journal_telling import MOST_ENTRIES, MOST_FILE_BYTES, Telling, is_closed, tell, whole
+from tuneagent.apply.journal_telling import MOST_ENTRIES, MOST_FILE_BYTES, Known, Telling, is_closed, tell, whole
 from tuneagent.apply.journal_values import MOST_LINE_BYTES
 from tuneagent.machine.state_directory import StateDirectory
 from tuneagent.model.transaction import Deadline, Effect, Entry, Outcome, State, Transaction, Writer
@@ -114,7 +115,7 @@ class Journal:
         if self._size + len(data) > most:
             raise OSError(errno.EFBIG, f"more than {most} bytes in one journal", self._name)
         for record in new:
-            self._telling.take(record["record"], record)
+            self._telling.take(values.told(record))
         if self._torn:
             self._directory.cut(self._name, self._size)
             self._torn = False
@@ -189,28 +190,30 @@ class Store:
 
     def prune(self, keep: int = KEEP) -> None:
         """Removes the oldest of more than ``keep``; never one that may still stand, nor the newest."""
+        known: Known = {}
         numbers = sorted(self._numbers())
         spare = len(numbers) - max(keep, 1)
         for number in numbers[:-1]:
             if spare <= 0:
                 break
-            transaction = self._lenient(number, closed=False)
+            transaction = self._lenient(number, known, closed=False)
             if transaction is None or not (transaction.stands or transaction.damage):
                 self._directory.remove(name_of(number))
                 spare -= 1
 
     def _each(self, *, closed: bool = True) -> Iterator[Transaction]:
+        known: Known = {}
         for number in sorted(self._numbers()):
-            transaction = self._lenient(number, closed=closed)
+            transaction = self._lenient(number, known, closed=closed)
             if transaction is not None:
                 yield transaction
 
-    def _lenient(self, number: int, *, closed: bool) -> Transaction | None:
+    def _lenient(self, number: int, known: Known, *, closed: bool) -> Transaction | None:
         try:
             data = self._directory.read(name_of(number), MOST_FILE_BYTES)
         except OSError as error:
             return _unknown(number, str(JournalError(name_of(number), None, error.strerror or str(error))))
-        return load(data, number) if closed or not is_closed(data) else None
+        return load(data, number, known) if closed or not is_closed(data) else None
 
     def _read(self, number: int) -> bytes:
         try:
@@ -230,9 +233,9 @@ def name_of(number: int) -> str:
     return f"{number:08d}.journal"
 
 
-def load(data: bytes, number: int) -> Transaction | None:
+def load(data: bytes, number: int, known: Known | None = None) -> Transaction | None:
     """The transaction that a journal's bytes tell; None before its first record is whole. Pure."""
-    telling, wrong = tell(data, number)
+    telling, wrong = tell(data, number, known)
     damage = "" if wrong is None else str(JournalError(name_of(number), wrong.line, wrong.detail))
     transaction = telling.transaction(damage)
     return _unknown(number, damage) if transaction is None and damage else transaction

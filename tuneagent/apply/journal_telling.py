@@ -12,16 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any, ClassVar
 
 from tuneagent.apply import journal_values as values
-from tuneagent.apply.journal_records import Fields
+from tuneagent.apply.journal_values import Told
 from tuneagent.model.errors import ParseError
-from tuneagent.model.transaction import Effect, Entry, Outcome, State, Transaction
-from tuneagent.parse.lines import shown
+from tuneagent.model.transaction import Deadline, Effect, Entry, Outcome, State, Transaction
 
 MOST_ENTRIES = 4096
 MOST_FILE_BYTES = 16 * 1024 * 1024
+MOST_KNOWN = 16_384
+MOST_KNOWN_LENGTH = 1000
 _CLOSED = b'\n{"record":"end"}\n'
+
+Known = dict[str, Told]
+"""Lines that were read before, with what they tell: up to MOST_KNOWN of them, none longer than MOST_KNOWN_LENGTH."""
 
 
 class Telling:
@@ -73,14 +78,12 @@ class Telling:
             entry.previous,
         )
 
-    def take(self, kind: str, record: Fields) -> None:
+    def take(self, told: Told) -> None:
         """Adds one record."""
-        taken = _TAKEN.get(kind)
-        if taken is None:
-            raise ParseError(f"$.record: {shown(kind)} is no record that this version knows")
+        kind, value = told
         if (self._base is None) is not (kind == "begin"):
             raise ParseError("begins a second time" if kind == "begin" else f"{kind} before the beginning")
-        taken(self, record)
+        self._TAKEN[kind](self, value)
 
     @property
     def base(self) -> Transaction:
@@ -88,79 +91,65 @@ class Telling:
         assert self._base is not None  # noqa: S101 - take() lets nothing but a beginning through before it
         return self._base
 
-    def begin(self, record: Fields) -> None:
-        """Who, when, with which command."""
-        self._base = values.begin(record, self.number)
+    def _begin(self, base: Transaction) -> None:
+        self._base = replace(base, id=self.number)
 
-    def deadline(self, record: Fields) -> None:
-        """Undone then, unless somebody confirms it."""
-        self._base = replace(self.base, deadline=values.deadline(record))
+    def _deadline(self, until: Deadline) -> None:
+        self._base = replace(self.base, deadline=until)
 
-    def intent(self, record: Fields) -> None:
-        """One more change."""
+    def _intent(self, entry: Entry) -> None:
         self._require_open("intent")
-        entry = values.entry(record)
         if entry.index in self._announced:
             raise ParseError(f"$.index: change {entry.index} is announced a second time")
         if len(self._announced) >= MOST_ENTRIES:
             raise ParseError(f"more than {MOST_ENTRIES} changes")
         self._announced[entry.index] = entry
 
-    def outcome(self, record: Fields) -> None:
-        """What became of a change."""
+    def _outcome(self, told: tuple[int, tuple[Outcome, str]]) -> None:
         self._require_open("outcome")
-        self.given_back(record)
+        self._given_back(told)
 
-    def given_back(self, record: Fields) -> None:
-        """What the undo made of a change."""
-        index = self._known(record)
-        self._became[index] = values.outcome(record)
+    def _given_back(self, told: tuple[int, tuple[Outcome, str]]) -> None:
+        self._require_announced(told[0])
+        self._became[told[0]] = told[1]
 
-    def effect(self, record: Fields) -> None:
-        """Whether it is what happens."""
-        index = self._known(record)
-        self._effects[index] = values.effect(record)
+    def _effect(self, told: tuple[int, tuple[Effect, str]]) -> None:
+        self._require_announced(told[0])
+        self._effects[told[0]] = told[1]
 
-    def commit(self, record: Fields) -> None:  # noqa: ARG002 - its kind says it all
-        """It stands."""
+    def _commit(self, _: None) -> None:
         self._require_open("commit")
         self._base = replace(self.base, state=State.COMMITTED)
 
-    def confirm(self, record: Fields) -> None:  # noqa: ARG002 - as above
-        """It stands beyond its deadline."""
+    def _confirm(self, _: None) -> None:
         self._base = replace(self.base, confirmed=True)
 
-    def undo(self, record: Fields) -> None:
-        """It is being given back."""
-        self._base = replace(self.base, undone_why=values.text(record.get("why"), "$.why"))
+    def _undo(self, why: str) -> None:
+        self._base = replace(self.base, undone_why=why)
 
-    def end(self, record: Fields) -> None:  # noqa: ARG002 - as above
-        """All that was still ours is given back."""
+    def _end(self, _: None) -> None:
         self._base = replace(self.base, state=State.UNDONE)
 
     def _require_open(self, kind: str) -> None:
         if self._base is not None and self._base.state is not State.OPEN:
             raise ParseError(f"{kind} in a transaction that is {self._base.state} already")
 
-    def _known(self, record: Fields) -> int:
-        index = values.index(record)
+    def _require_announced(self, index: int) -> None:
         if index not in self._announced:
             raise ParseError(f"$.index: change {index} was never announced")
-        return index
 
-
-_TAKEN: dict[str, Callable[[Telling, Fields], None]] = {
-    "begin": Telling.begin,
-    "deadline": Telling.deadline,
-    "intent": Telling.intent,
-    "outcome": Telling.outcome,
-    "effect": Telling.effect,
-    "commit": Telling.commit,
-    "confirm": Telling.confirm,
-    "undo": Telling.undo,
-    "given-back": Telling.given_back,
-    "end": Telling.end,
-}
+    _TAKEN: ClassVar[dict[str, Callable[[Telling, Any], None]]] = {
+        "begin": _begin,
+        "deadline": _deadline,
+        "intent": _intent,
+        "outcome": _outcome,
+        "effect": _effect,
+        "commit": _commit,
+        "confirm": _confirm,
+        "undo": _undo,
+        "given-back": _given_back,
+        "end": _end,
+    }
 
 
 def whole(data: bytes) -> int:
@@ -173,8 +162,11 @@ def is_closed(data: bytes) -> bool:
     return data.endswith(_CLOSED)
 
 
-def tell(data: bytes, number: int) -> tuple[Telling, ParseError | None]:
-    """What a journal's bytes tell, and what is wrong in them (with its line): nothing after that can be trusted."""
+def tell(data: bytes, number: int, known: Known | None = None) -> tuple[Telling, ParseError | None]:
+    """What a journal's bytes tell, and what is wrong in them (with its line): nothing after that can be trusted.
+
+    ``known`` is filled with what was read, for the next journal: the same changes are made again and again.
+    """
     telling = Telling(number)
     if len(data) > MOST_FILE_BYTES:
         return telling, ParseError(f"larger than {MOST_FILE_BYTES} bytes")
@@ -182,7 +174,18 @@ def tell(data: bytes, number: int) -> tuple[Telling, ParseError | None]:
     lines = data.decode("utf-8", "surrogateescape").split("\n")
     for place, text in enumerate(lines[:-1], 1):
         try:
-            telling.take(*values.record(text))
+            telling.take(_told(text, known))
         except ParseError as error:
             return telling, ParseError(error.detail, place)
     return telling, None
+
+
+def _told(text: str, known: Known | None) -> Told:
+    if known is None:
+        return values.line(text)
+    told = known.get(text)
+    if told is None:
+        told = values.line(text)
+        if len(known) < MOST_KNOWN and len(text) <= MOST_KNOWN_LENGTH:
+            known[text] = told
+    return told

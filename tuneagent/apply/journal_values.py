@@ -20,6 +20,8 @@ MOST_LINE_BYTES = 1024 * 1024
 MOST_KEPT = 4096
 MOST_SECONDS = 10**9
 
+Told = tuple[str, Any]
+"""The kind of a record, and what it tells: what the function of this module returns that reads its kind."""
 _Choice = TypeVar("_Choice", bound=StrEnum)
 _KINDS = {kind.value: kind for kind in TunableKind}
 _OUTCOMES = {outcome.value: outcome for outcome in Outcome}
@@ -27,15 +29,23 @@ _EFFECTS = {effect.value: effect for effect in Effect}
 _LASTS = {lasts.value: lasts for lasts in Lasts}
 
 
-def record(text: str) -> tuple[str, Fields]:
-    """The kind of a record, and its members."""
+def line(text: str) -> Told:
+    """The record that a line is."""
     value = _decoded(text)
     if not isinstance(value, dict):
         raise ParseError("$: not an object")
-    kind = value.get("record")
+    return told(value)
+
+
+def told(record: Fields) -> Told:
+    """What a record tells, whatever was told before it."""
+    kind = record.get("record")
     if not isinstance(kind, str):
         raise ParseError("$.record: not a string")
-    return kind, value
+    read = _TOLD.get(kind)
+    if read is None:
+        raise ParseError(f"$.record: {shown(kind)} is no record that this version knows")
+    return kind, read(record)
 
 
 def _decoded(text: str) -> Any:
@@ -61,16 +71,16 @@ def _refuse_constant(name: str) -> NoReturn:
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
-def begin(record: Fields, number: int) -> Transaction:
-    """begin: who, when, with which command."""
+def begin(record: Fields) -> Transaction:
+    """begin: who, when, with which command; its number is that of its file."""
     boot_id = record.get("boot_id")
     return Transaction(
-        id=number,
+        id=0,
         began_ns=natural(record.get("at_ns"), "$.at_ns"),
-        boot_id=None if boot_id is None else text(boot_id, "$.boot_id"),
-        version=text(record.get("version"), "$.version"),
+        boot_id=None if boot_id is None else _text(boot_id, "$.boot_id"),
+        version=_text(record.get("version"), "$.version"),
         writer=_writer(record.get("writer")),
-        command=text(record.get("command"), "$.command"),
+        command=_text(record.get("command"), "$.command"),
         entries=(),
         state=State.OPEN,
     )
@@ -85,19 +95,29 @@ def deadline(record: Fields) -> Deadline:
     )
 
 
-def index(record: Fields) -> int:
-    """Which change a record is about."""
+def outcome(record: Fields) -> tuple[int, tuple[Outcome, str]]:
+    """outcome, given-back: what became of which change, with its detail."""
+    became = _choice(_OUTCOMES, record.get("outcome"), "$.outcome")
+    return _index(record), (became, _further(record, "detail"))
+
+
+def effect(record: Fields) -> tuple[int, tuple[Effect, str]]:
+    """effect: whether which change is in effect, with its detail."""
+    seen = _choice(_EFFECTS, record.get("effect"), "$.effect")
+    return _index(record), (seen, _further(record, "detail"))
+
+
+def why(record: Fields) -> str:
+    """undo: why it is given back."""
+    return _text(record.get("why"), "$.why")
+
+
+def nothing(_: Fields) -> None:
+    """commit, confirm, end: the kind says it all."""
+
+
+def _index(record: Fields) -> int:
     return natural(record.get("index"), "$.index", U32_MAX)
-
-
-def outcome(record: Fields) -> tuple[Outcome, str]:
-    """What became of a change, with its detail."""
-    return _choice(_OUTCOMES, record.get("outcome"), "$.outcome"), _further(record, "detail")
-
-
-def effect(record: Fields) -> tuple[Effect, str]:
-    """Whether a change is in effect, with its detail."""
-    return _choice(_EFFECTS, record.get("effect"), "$.effect"), _further(record, "detail")
 
 
 def _writer(value: Any) -> Writer:
@@ -105,7 +125,7 @@ def _writer(value: Any) -> Writer:
     return Writer(
         natural(record.get("pid"), "$.writer.pid", U32_MAX),
         json_values.optional_natural(record, "start_ticks", "$.writer"),
-        text(record.get("user"), "$.writer.user"),
+        _text(record.get("user"), "$.writer.user"),
     )
 
 
@@ -114,14 +134,14 @@ def entry(record: Fields) -> Entry:
     kept = json_values.array(record.get("kept", []), "$.kept", MOST_KEPT)
     effect = record.get("effect")
     return Entry(
-        index=index(record),
-        policy=text(record.get("policy"), "$.policy"),
+        index=_index(record),
+        policy=_text(record.get("policy"), "$.policy"),
         kind=_choice(_KINDS, record.get("kind"), "$.kind"),
         target=_target(record.get("target"), "$.target"),
-        where=text(record.get("where"), "$.where"),
+        where=_text(record.get("where"), "$.where"),
         old=_exact(record.get("old"), "$.old"),
         new=_exact(record.get("new"), "$.new"),
-        why=text(record.get("why"), "$.why"),
+        why=_text(record.get("why"), "$.why"),
         lasts=_choice(_LASTS, record.get("lasts"), "$.lasts"),
         kept=tuple(_kept(one, f"$.kept[{place}]") for place, one in enumerate(kept)),
         outcome=_choice(_OUTCOMES, record.get("outcome", Outcome.INTENDED), "$.outcome"),
@@ -137,7 +157,7 @@ def _kept(value: Any, where: str) -> Kept:
     return Kept(
         _choice(_KINDS, record.get("kind"), f"{where}.kind"),
         _target(record.get("target"), f"{where}.target"),
-        text(record.get("where"), f"{where}.where"),
+        _text(record.get("where"), f"{where}.where"),
         _exact(record.get("value"), f"{where}.value"),
     )
 
@@ -157,10 +177,10 @@ def _choice(choices: dict[str, _Choice], value: Any, where: str) -> _Choice:
 
 
 def _further(record: Fields, name: str) -> str:
-    return text(record[name], f"$.{name}") if name in record else ""
+    return _text(record[name], f"$.{name}") if name in record else ""
 
 
-def text(value: Any, where: str) -> str:
+def _text(value: Any, where: str) -> str:
     """A printable string of up to MOST_TEXT characters; it may be empty."""
     if type(value) is str and len(value) <= MOST_TEXT and value.isprintable():
         return value
@@ -192,4 +212,16 @@ _TARGET_CHECKS: dict[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("thread_role", "parameter", "unit", "interface", "uri"), _exact),
     **dict.fromkeys(("queue", "position", "irq", "tid", "start_ticks"), natural),
     "kernel_thread": json_values.boolean,
+}
+_TOLD: dict[str, Callable[[Fields], Any]] = {
+    "begin": begin,
+    "deadline": deadline,
+    "intent": entry,
+    "outcome": outcome,
+    "effect": effect,
+    "commit": nothing,
+    "confirm": nothing,
+    "undo": why,
+    "given-back": outcome,
+    "end": nothing,
 }
