@@ -7,6 +7,7 @@ from tuneagent.apply.channels import ChannelCount
 from tuneagent.apply.coalescing import Coalescing
 from tuneagent.apply.flow_entries import FlowEntries
 from tuneagent.apply.irq_affinity import IrqAffinity
+from tuneagent.apply.irqbalance_ban_file import IrqbalanceBanFile
 from tuneagent.apply.irqbalance_runtime_ban import IrqbalanceRuntimeBan
 from tuneagent.apply.irqbalance_unit import IrqbalanceUnit
 from tuneagent.apply.machine import Machine
@@ -19,6 +20,7 @@ from tuneagent.model.plan import TunableKind
 
 ACTUATORS = (
     IrqbalanceUnit,
+    IrqbalanceBanFile,
     ChannelCount,
     RingSizes,
     Coalescing,
