@@ -73,6 +73,8 @@ def test_hostile_names_reach_no_shell() -> None:
 def test_another_connection_is_named() -> None:
     change = hypervisors.change(on(web1(interface(event_idx=False), uri="qemu:///session"), "off"))
     assert driver(written(change.do, "-c", "qemu:///session"))["event_idx"] == "on"
+    assert change.target.uri == "qemu:///session"
+    assert hypervisors.change(on(web1(interface(event_idx=False)), "off")).target.uri is None
 
 
 def test_what_is_stored_already_only_waits() -> None:

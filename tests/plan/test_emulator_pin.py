@@ -38,6 +38,11 @@ def test_off_the_cpus_of_pinned_vcpus() -> None:
     assert (change.target.domain_uuid, change.target.thread_role) == (host.UUID, "emulator")
 
 
+def test_another_connection_is_in_the_target() -> None:
+    change = hypervisors.change(on(web1(emulator_pin=None, uri="qemu:///session")))
+    assert change.target.uri == "qemu:///session"
+
+
 def test_back_to_where_it_was() -> None:
     pinned = hypervisors.change(on(web1(emulator_pin=cpus("1,2"))))
     assert (pinned.old, shlex.split(pinned.undo or "")[3]) == ("1-2", "1-2")

@@ -36,6 +36,11 @@ def test_each_worker_leaves_the_vcpus_cpus() -> None:
     )
 
 
+def test_another_connection_is_in_the_target() -> None:
+    domain = web1(threads=threads(CpuSet.of([3])), uri="qemu:///session")
+    assert hypervisors.change(on(domain)).target.uri == "qemu:///session"
+
+
 def test_who_is_well_placed_stays() -> None:
     changes = hypervisors.only(on(web1(threads=threads(CpuSet.of([1]), CpuSet.of([2]))))).changes
     assert [change.target.tid for change in changes] == [4261]

@@ -48,9 +48,15 @@ def domain_uuid(situation: Situation) -> str | None:
 
 def virsh(situation: Situation, *words: str) -> str:
     """A line for virsh, on the connection that told of the domain."""
-    domain = situation.domain.definition if situation.domain is not None else None
-    elsewhere = ("-c", domain.uri) if domain is not None and domain.uri not in {"", SYSTEM} else ()
+    uri = uri_of(situation)
+    elsewhere = ("-c", uri) if uri is not None else ()
     return shlex.join(("virsh", *elsewhere, *words))
+
+
+def uri_of(situation: Situation) -> str | None:
+    """The connection that has the domain, for a target; None for the system's own and where none is known."""
+    domain = situation.domain.definition if situation.domain is not None else None
+    return domain.uri if domain is not None and domain.uri not in {"", SYSTEM} else None
 
 
 def definition_of(situation: Situation) -> tuple[Domain, DomainInterface] | str:
@@ -194,4 +200,5 @@ def _target(situation: Situation, place: _Place, attribute: str) -> Target:
         position=place.interface.position,
         parameter=attribute,
         interface=running.target if running is not None else None,
+        uri=uri_of(situation),
     )

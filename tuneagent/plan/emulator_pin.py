@@ -7,7 +7,7 @@ from tuneagent.model.domain import Domain
 from tuneagent.model.domain_view import DomainView
 from tuneagent.model.hypervisor import ThreadRole
 from tuneagent.model.plan import Change, Declined, Target, TunableKind
-from tuneagent.plan.domain_interface import domain_uuid, virsh
+from tuneagent.plan.domain_interface import domain_uuid, uri_of, virsh
 from tuneagent.plan.host_cpus import Room, room
 from tuneagent.plan.situation import Situation, Solution
 
@@ -48,7 +48,7 @@ def _solution(situation: Situation, domain: DomainView, uuid: str, found: Room) 
     old = _present(situation, domain)
     change = Change(
         kind=TunableKind.EMULATOR_PIN,
-        target=Target(domain_uuid=uuid, thread_role=str(ThreadRole.EMULATOR)),
+        target=Target(domain_uuid=uuid, thread_role=str(ThreadRole.EMULATOR), uri=uri_of(situation)),
         where=f"libvirt domain {uuid}: <emulatorpin>",
         old=str(old) if old else None,
         new=str(found.cpus),

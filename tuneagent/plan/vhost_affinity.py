@@ -8,7 +8,7 @@ from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.domain_view import DomainView
 from tuneagent.model.hypervisor import DomainThread, ThreadRole
 from tuneagent.model.plan import Change, Declined, Target, TunableKind
-from tuneagent.plan.domain_interface import domain_uuid
+from tuneagent.plan.domain_interface import domain_uuid, uri_of
 from tuneagent.plan.host_cpus import room
 from tuneagent.plan.situation import Situation, Solution, text_of
 
@@ -82,7 +82,11 @@ def _change(situation: Situation, worker: DomainThread, cpus: CpuSet) -> Change:
     return Change(
         kind=TunableKind.VHOST_AFFINITY,
         target=Target(
-            domain_uuid=uuid, thread_role=str(ThreadRole.VHOST), kernel_thread=worker.kernel_thread, tid=worker.tid
+            domain_uuid=uuid,
+            thread_role=str(ThreadRole.VHOST),
+            kernel_thread=worker.kernel_thread,
+            tid=worker.tid,
+            uri=uri_of(situation),
         ),
         where=f"{owner}: CPU affinity of its vhost worker {worker.tid}",
         old=old,
