@@ -5,6 +5,9 @@ from __future__ import annotations
 from tuneagent.apply.actuator import Actuator
 from tuneagent.apply.channels import ChannelCount
 from tuneagent.apply.coalescing import Coalescing
+from tuneagent.apply.domain_interface import StoredInterface
+from tuneagent.apply.domain_interface_live import LiveInterface
+from tuneagent.apply.emulator_pin import EmulatorPin
 from tuneagent.apply.flow_entries import FlowEntries
 from tuneagent.apply.irq_affinity import IrqAffinity
 from tuneagent.apply.irqbalance_ban_file import IrqbalanceBanFile
@@ -31,7 +34,10 @@ ACTUATORS = (
     QueueFlowCount,
     NicFile,
     ModuleParameter,
+    EmulatorPin,
     VhostAffinity,
+    StoredInterface,
+    LiveInterface,
 )
 
 
