@@ -69,6 +69,8 @@ class ApplyReport:
     """Left in the middle by an earlier run, and undone before anything else."""
     declined: tuple[Declined, ...] = ()
     notes: tuple[str, ...] = ()
+    options: str = ""
+    """What a later command needs to mean the same machine: ``--sysroot DIR``; empty for this one."""
 
     @property
     def changed(self) -> bool:
@@ -99,6 +101,8 @@ class StatusReport:
     overdue: frozenset[int] = frozenset()
     """Ids of those that nobody confirmed in time."""
     notes: tuple[str, ...] = ()
+    options: str = ""
+    """As in ApplyReport."""
 
     @property
     def due(self) -> tuple[int, ...]:
