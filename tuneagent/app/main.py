@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import shlex
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +21,10 @@ COMPLETION = "_TUNEAGENT_COMPLETE"
 """What click's completion scripts set."""
 COMMANDS = {
     "advise": ("tuneagent.app.advise", "Say what is wrong with the virtio networking here, why, and what to change."),
+    "apply": ("tuneagent.app.apply", "Make a policy's changes, all or none of them, so that they can be undone."),
+    "confirm": ("tuneagent.app.confirm", "Keep what was applied with a deadline."),
+    "rollback": ("tuneagent.app.rollback", "Give back what was applied, where it still stands."),
+    "status": ("tuneagent.app.status", "Say what is applied, and whether it still stands and is in effect."),
     "contention": ("tuneagent.app.contention", "Say who waits for which of the kernel's locks."),
     "profile": ("tuneagent.app.profile", "Rank the kernel's functions by their CPU time, or what changed in it."),
     "snapshot": ("tuneagent.app.snapshot", "Write what this machine shows, raw, as one file or a tree."),
@@ -55,12 +60,13 @@ class Commands(click.Group):
 def cli() -> None:
     """Find what slows virtio networking in KVM virtual machines.
 
-    Reading needs no configuration and no root; root adds, and the report says what. Nothing here changes the machine.
+    Reading needs no configuration and no root; root adds, and the report says what. Only apply, confirm and rollback
+    change anything, and what they change is written down first, so that it can be given back.
     """
 
 
 def main() -> NoReturn:
-    """Run the command line and exit: 0 done, 1 failed, 2 bad usage or input, 5 and 6 as asked for, 130 interrupted."""
+    """Run the command line and exit with one of the codes of ``exits``."""
     sys.exit(run(sys.argv[1:]))
 
 
@@ -98,7 +104,8 @@ def _invoke(arguments: list[str]) -> object:
         except (KeyError, ValueError):  # not called by a shell: COMP_WORDS and COMP_CWORD are missing or none
             return exits.BAD_INPUT
     try:
-        with cli.make_context(PROGRAM, list(arguments)) as ctx:
+        # The words themselves are for the journal: what was typed is what people search for.
+        with cli.make_context(PROGRAM, list(arguments), obj=shlex.join((PROGRAM, *arguments))) as ctx:
             return cli.invoke(ctx)
     except click.exceptions.Exit as done:  # --help and --version
         return done.exit_code

@@ -128,6 +128,28 @@ def domains(function: F) -> F:
     return function
 
 
+def place(function: F) -> F:
+    """The options that say which machine's transactions are meant."""
+    for option in reversed(_PLACE):
+        function = option(function)
+    return function
+
+
+_PLACE = (
+    click.option(
+        "--sysroot",
+        "tree",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="A captured tree (proc/, sys/, etc/) to try it on, in place of this machine; only its files are written.",
+    ),
+    click.option(
+        "--state",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Where the journals are; else /var/lib/tuneagent, below the --sysroot where one is given.",
+    ),
+)
 _DOMAINS = (
     click.option(
         "--domain",

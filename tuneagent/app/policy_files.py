@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+
+import click
 
 import tuneagent
 from tuneagent.app.inputs import InputError
@@ -16,6 +20,8 @@ from tuneagent.plan.policy_load import load
 RULE_NAMES = frozenset(NAMES)
 MOST_FILES = 1000
 LARGEST_FILE_BYTES = 64 * 1024
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+"""What a policy, and so its file, may be called."""
 
 
 def shipped() -> Path:
@@ -35,6 +41,24 @@ def policies(directories: tuple[Path, ...] = ()) -> tuple[Policy, ...]:
         return load(texts, RULE_NAMES)
     except PolicyError as error:
         raise InputError(str(error)) from error
+
+
+def named(names: Sequence[str], directories: tuple[Path, ...] = ()) -> tuple[Policy, ...]:
+    """The policies of these names; where all of them are shipped, no other file is read. UsageError for others."""
+    files = [shipped() / f"{name}.yaml" for name in names if _NAME.fullmatch(name)]
+    if not directories and len(files) == len(names) and all(map(_is_file, files)):
+        return check(list(dict.fromkeys(files)))
+    every = {policy.name: policy for policy in policies(directories)}
+    for name in names:
+        if name not in every:
+            raise click.UsageError(f"no policy {name!r}; there are: {', '.join(sorted(every))}")
+    return tuple(every[name] for name in dict.fromkeys(names))
+
+
+def _is_file(path: Path) -> bool:
+    with suppress(OSError):
+        return path.is_file()
+    return False
 
 
 def check(paths: Sequence[Path]) -> tuple[Policy, ...]:

@@ -1,0 +1,155 @@
+"""One apply, from the first look to the report: guards, what was left in the middle, the plan, the transaction."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import click
+
+from tuneagent.app import applying, denied, exits, policy_files, signals, told, trust, writer_process, writing
+from tuneagent.app.denied import BadRequest, Forbidden
+from tuneagent.app.inputs import InputError
+from tuneagent.app.watch import Place
+from tuneagent.model.apply_report import ApplyReport, Command, PlannedChange, Result
+from tuneagent.model.transaction import Outcome, Transaction
+
+if TYPE_CHECKING:
+    from tuneagent.app.apply import Options
+
+
+def run(ask: applying.Ask, chosen: Options) -> int:
+    """The exit code; what stops it before anything is touched is a ClickException."""
+    _check_trust(ask)
+    source = applying.source_of(ask.tree, ask.connect)
+    place = Place(ask.tree, chosen.state)
+    site = writing.Site(place, source)
+    _stop(site.forbidden((), in_container=ask.in_container))
+    one = _Run(ask, chosen, place, site, applying.Planner(ask, source))
+    with denied.told(), site.alone():
+        return one.run()
+
+
+def _check_trust(ask: applying.Ask) -> None:
+    """What tells a program of root's what to write may be written by nobody else. A tree is nobody's machine."""
+    if ask.tree is not None:
+        return
+    named = [ask.plan] if ask.plan is not None else [policy_files.shipped(), *ask.directories]
+    for path in named:
+        try:
+            trust.check_trusted(path)
+        except InputError as error:
+            raise Forbidden(error.message) from error
+
+
+def _stop(objection: writing.Objection | None) -> None:
+    if objection is not None:
+        kind = Forbidden if objection.forbidden else BadRequest
+        raise kind(f"{objection.detail}; {objection.remedy}; nothing was changed")
+
+
+@dataclass(slots=True)
+class _Run:
+    """What one apply knows on its way."""
+
+    ask: applying.Ask
+    chosen: Options
+    place: Place
+    site: writing.Site
+    planner: applying.Planner
+    recovered: tuple[Transaction, ...] = ()
+    first: tuple[PlannedChange, ...] = ()
+    notes: list[str] = field(default_factory=list)
+    _asked: bool = False
+
+    def run(self) -> int:
+        """Under the lock."""
+        with signals.orderly() as interruptions:
+            try:
+                report, forbidden = self._report(interruptions)
+            except signals.Interrupted as interrupted:
+                return self._interrupted(interrupted)
+        code = told.tell(report, as_json=self.chosen.as_json, color=self.chosen.color, diff=self.chosen.diff)
+        return exits.FORBIDDEN if forbidden and report.result is Result.FAILED else code
+
+    def _report(self, interruptions: signals.Interruptions) -> tuple[ApplyReport, bool]:
+        self.recovered = self.site.recover()
+        self.first = self.planner.plan()
+        self._guard()
+        self.notes += self.site.known_facts(self.first)
+        request = writing.Request(self.chosen.typed, self.ask.policies, self._confirm_within())
+        try:
+            made = self.site.apply(self._plan, request, interruptions)
+        except writing.Failed as failed:
+            return self._failed(failed), failed.forbidden
+        return self._done(made), False
+
+    def _guard(self) -> None:
+        if not self.first:
+            return
+        _stop(self.site.forbidden(self.first, in_container=self.ask.in_container))
+        _stop(self._refused(self.first))
+        if self.ask.plan is not None:
+            outdated = tuple(self.site.outdated(self.first))
+            if outdated:
+                raise InputError("\n".join(f"{self.ask.plan}: {one}; nothing was changed" for one in outdated))
+
+    def _refused(self, planned: Sequence[PlannedChange]) -> writing.Objection | None:
+        most, with_disk = self.chosen.max_changes, self.chosen.include_journal_disk
+        return self.site.refused(planned, most=most, with_disk=with_disk)
+
+    def _confirm_within(self) -> float | None:
+        if self.chosen.confirm_within_s is not None or not self.site.machine.live:
+            return self.chosen.confirm_within_s
+        terminal = sys.stdin is not None and sys.stdin.isatty()
+        return writing.confirm_default(
+            disrupts=self.planner.disrupts, ssh=terminal and writer_process.over_ssh(), terminal=terminal
+        )
+
+    def _plan(self) -> tuple[PlannedChange, ...]:
+        """The first plan, which the guards have seen, and then a new one as often as it is asked for."""
+        if not self._asked:
+            self._asked = True
+            return self.first
+        planned = self.planner.plan()
+        objection = self._refused(planned)
+        if objection is not None:
+            raise writing.Refusal(writing.Why.FAILED, objection.detail, objection.remedy)
+        return planned
+
+    def _done(self, made: Transaction | None) -> ApplyReport:
+        if made is None:
+            declined = self.planner.declined
+            result = Result.ALREADY_SO if self.first else told.nothing_to_do(declined)
+            return self._told(result)
+        wrote = any(entry.outcome is Outcome.CHANGED for entry in made.entries)
+        return self._told(Result.APPLIED if wrote else Result.DECLINED, made)
+
+    def _failed(self, failed: writing.Failed) -> ApplyReport:
+        stuck = failed.transaction is not None and told.has_stuck([failed.transaction])
+        return self._told(Result.STUCK if stuck else Result.FAILED, failed.transaction, failed.reason)
+
+    def _told(self, result: Result, made: Transaction | None = None, reason: str = "") -> ApplyReport:
+        watching = () if self.site.watch is None else self.site.watch.notes
+        return told.report(
+            self.place,
+            Command.APPLY,
+            result,
+            reason=reason,
+            transactions=() if made is None else (made,),
+            recovered=self.recovered,
+            declined=self.planner.declined,
+            notes=tuple(dict.fromkeys(chain(self.notes, watching, self.planner.notes))),
+        )
+
+    def _interrupted(self, interrupted: signals.Interrupted) -> int:
+        number = None if self.site.watch is None else self.site.watch.number
+        words = "nothing was changed"
+        if number is not None:
+            stuck = told.has_stuck([self.site.load(number)])
+            words = f"run tuneagent rollback {number}: not all could be given back" if stuck else "all was given back"
+        click.echo(f"{interrupted}; {words}", err=True)
+        return interrupted.exit_code

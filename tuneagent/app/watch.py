@@ -1,0 +1,90 @@
+"""Whoever gives a transaction back when its process cannot: a guardian process, and a timer of systemd's."""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tuneagent.machine import deadline
+from tuneagent.machine.guardian import Guardian
+from tuneagent.machine.state_directory import DEFAULT
+from tuneagent.model.errors import SourceError
+from tuneagent.model.transaction import Deadline
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The options that say which transactions are meant."""
+
+    tree: Path | None
+    state: Path | None
+
+    def undo_command(self, number: int) -> tuple[str, ...]:
+        """The command that gives a transaction back if that is due, from any directory."""
+        return (sys.executable, "-m", "tuneagent", "rollback", str(number), "--due", *self.options)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The same as words of a command line."""
+        tree = () if self.tree is None else ("--sysroot", str(self.tree.absolute()))
+        state = () if self.state is None else ("--state", str(self.state.absolute()))
+        return (*tree, *state)
+
+    def unit(self, number: int) -> str:
+        """The name of the timer; numbers are one directory's own."""
+        where = f"{self.tree and self.tree.absolute()}:{self.state and self.state.absolute()}"
+        usual = self.tree is None and (self.state is None or str(self.state.absolute()) == DEFAULT)
+        return f"tuneagent-rollback-{number}" + ("" if usual else f"-{zlib.crc32(where.encode()):08x}")
+
+
+@dataclass(slots=True)
+class Watch:
+    """Over one transaction, from before its first change on."""
+
+    place: Place
+    number: int
+    notes: list[str] = field(default_factory=list)
+    """What keeps it from being given back in every case."""
+    _guardian: Guardian | None = None
+
+    def begin(self) -> None:
+        """From now on the end of this process undoes the transaction. OSError where no process can be made."""
+        self._guardian = Guardian(self.place.undo_command(self.number))
+
+    def keep(self, until: Deadline, *, timer: bool) -> None:
+        """It is committed, and undone at this moment unless somebody confirms it; by a timer too, on this machine."""
+        kept = self._kept_by_guardian(until)
+        timed = timer and self._kept_by_timer(until)
+        if not (kept or timed):
+            self.notes.append("nobody is left to undo it at its deadline: `tuneagent rollback` does it by hand")
+
+    def release(self) -> None:
+        """There is nothing to give back any more."""
+        if self._guardian is not None:
+            self._guardian.release()
+
+    def _kept_by_guardian(self, until: Deadline) -> bool:
+        if self._guardian is None:
+            return False
+        try:
+            self._guardian.keep_until(until.at_boottime_ns)
+        except OSError:  # somebody killed it
+            return False
+        self._guardian.close()
+        return True
+
+    def _kept_by_timer(self, until: Deadline) -> bool:
+        try:
+            return deadline.arm(self.place.unit(self.number), until.seconds, self.place.undo_command(self.number))
+        except SourceError as error:
+            self.notes.append(f"systemd would not take the deadline, the guardian process has it alone: {error}")
+            return False
+
+
+def call_off(place: Place, number: int) -> None:
+    """The timer has nothing to do any more; where it cannot be stopped it finds that out by itself."""
+    with suppress(SourceError):
+        deadline.disarm(place.unit(number))
