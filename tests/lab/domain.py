@@ -123,6 +123,14 @@ class Domain:
             self.examine()
         reached.checked()
 
+    def log_out(self) -> None:
+        """End the session in the guest."""
+        self.guest.shell.close()
+
+    def log_in(self) -> None:
+        """A new session in the guest, after :meth:`log_out`. LabFaultError where it cannot be reached."""
+        self._enter()
+
     def stop(self) -> None:
         """Ended, whatever state it is in; its saved state stays."""
         if hasattr(self, "guest"):
