@@ -15,6 +15,7 @@ from tuneagent.model.irq import QueueIrq, QueueRole
 from tuneagent.model.missing import Reason
 from tuneagent.model.nic import Channels, Coalesce, Link, LinkStatistics, Nic, QueueStatistics, Rings, RxQueue, TxQueue
 from tuneagent.observe import snapshot
+from tuneagent.observe.nics import FLOW_ENTRIES
 
 ETH0 = "/sys/class/net/eth0"
 
@@ -250,3 +251,14 @@ def test_a_failover_master_borrows_the_device_of_its_standby(tmp_path: Path) -> 
     assert borrowed is not None
     assert (borrowed.virtio, borrowed.bus_address, borrowed.queue_irqs) == (None, None, ())
     assert eth0(tmp_path).virtio == "virtio0"
+
+
+def test_flows_that_all_sockets_remember(tmp_path: Path) -> None:
+    root = guest(tmp_path)
+    assert look(root).rps_sock_flow_entries is None
+    assert not gaps_at(look(root), FLOW_ENTRIES)
+    put(root, FLOW_ENTRIES, "32768\n")
+    assert look(root).rps_sock_flow_entries == 32_768
+    put(root, FLOW_ENTRIES, "many\n")
+    assert look(root).rps_sock_flow_entries is None
+    assert gaps_at(look(root), FLOW_ENTRIES)

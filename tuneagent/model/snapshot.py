@@ -41,6 +41,8 @@ class Snapshot:
     """None where none was asked for."""
     lock_stat: LockStat | None = None
     """None on the many kernels that have none, too: that is no gap."""
+    rps_sock_flow_entries: int | None = None
+    """net.core.rps_sock_flow_entries; None where it is not known, as in a network namespace other than the first."""
 
     def irq(self, number: int) -> IrqLine | None:
         """The interrupt with this number."""

@@ -63,6 +63,7 @@ def snapshot(source: Source, previous: Snapshot | None = None, detail: frozenset
     devices = virtio.observe(gaps)
     lines = irqs.observe(gaps, interrupts, devices)
     interfaces = nics.observe(gaps, nics.Around(cpus, lines, devices or (), _taps(host)))
+    flows = nics.flow_entries(gaps)
     # Reading a record of stacks takes longest, and nothing that is counted comes behind it.
     who, balancer, locks = identity.observe(gaps), irqbalance.observe(gaps), contention.table(gaps)
     stacks = contention.record(gaps)
@@ -84,6 +85,7 @@ def snapshot(source: Source, previous: Snapshot | None = None, detail: frozenset
         contention=waits,
         lock_record=stacks,
         lock_stat=locks,
+        rps_sock_flow_entries=flows,
     )
 
 

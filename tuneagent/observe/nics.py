@@ -16,6 +16,7 @@ from tuneagent.parse import cpulist, cpumask, ethtool, irq_actions, links, queue
 from tuneagent.parse.ethtool import EthtoolReport
 
 NET = "/sys/class/net"
+FLOW_ENTRIES = "/proc/sys/net/core/rps_sock_flow_entries"
 _NAME = re.compile(r"[!-.0-~]{1,15}")
 """dev_valid_name() in net/core/dev.c: no slash, no space, under IFNAMSIZ; we also want printable ASCII."""
 _MAC = re.compile(r"[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){0,31}")
@@ -65,6 +66,11 @@ def observe(gaps: Gaps, around: Around) -> tuple[Nic, ...] | None:
         return None
     asked = _ask(gaps)
     return tuple(_nic(gaps, name, around, asked) for name in names if name not in around.taps and _valid(gaps, name))
+
+
+def flow_entries(gaps: Gaps) -> int | None:
+    """Flows of all sockets that RFS remembers (net/core/sysctl_net_core.c); None where there is no such file."""
+    return gaps.integer("nics.rps_sock_flow_entries", FLOW_ENTRIES)
 
 
 def _valid(gaps: Gaps, name: str) -> bool:
