@@ -6,9 +6,11 @@ from tests import make
 from tests.plan import build
 from tests.plan.test_solve import PILED, ids, of, reasons, with_balance
 from tuneagent.model.cpuset import CpuSet
-from tuneagent.model.nic import Channels, RxQueue
+from tuneagent.model.nic import Channels, Coalesce, RxQueue
 from tuneagent.model.policy import Action
+from tuneagent.model.virtio import Feature
 from tuneagent.plan.conflicts import CONFLICTS
+from tuneagent.plan.solve import plan
 
 
 def test_pins_win_over_irqbalance_that_would_undo_them() -> None:
@@ -68,3 +70,22 @@ def test_no_conflict_goes_both_ways() -> None:
     pairs = {(winner, one.loser) for one in CONFLICTS if not one.asked for winner in one.winner}
     assert not {(loser, winner) for winner, loser in pairs if winner is not loser} & pairs
     assert (Action.IRQBALANCE_ON, Action.IRQBALANCE_OFF) in pairs
+
+
+def test_a_device_that_holds_interrupts_back_needs_no_timer_beside_it() -> None:
+    still = Coalesce(rx_usecs=0, tx_usecs=0, adaptive_rx=False)
+    now = build.with_nic(make.snapshot(), coalesce=still, napi_defer_hard_irqs=0, gro_flush_timeout_ns=0)
+    assert now.virtio is not None
+    able = replace(now, virtio=(replace(now.virtio[0], features=make.FEATURES | {Feature.NET_NOTF_COAL}),))
+    policies = (
+        build.policy(Action.COALESCING, name="hold", parameters={"rx_usecs": 20}),
+        build.policy(
+            Action.DEFER_INTERRUPTS,
+            name="defer",
+            parameters={"napi_defer_hard_irqs": 10, "gro_flush_timeout_ns": 20_000},
+        ),
+    )
+    answer = plan(make.view(able), (build.finding(),), policies)
+    assert ids(answer) == ["hold:eth0"]
+    assert reasons(answer)["defer:eth0"] == "the device holds interrupts back by itself (hold:eth0)"
+    assert ids(plan(make.view(now), (build.finding(),), policies)) == ["defer:eth0"]

@@ -118,7 +118,6 @@ def test_a_policy_in_full() -> None:
         ("[5, 7.5]", "[5, many]", "15:64: found 'many'; expected a number"),
         ("title: A title", "title: ''", "2:8: found ''; expected at least 1 character"),
         ("requires: [root]", f"requires: [{', '.join('a' * 17)}]", "12:11: found a list of 17; expected at most 16"),
-        ("when: [interrupt-spread]", "when: []", "3:7: found a list of 0; expected at least 1 item"),
         ("metric: latency_p99", "metric: latency-p99", "17:14: found 'latency-p99'; expected small letters"),
         ("name: good-one", "name: other", "1:7: found 'other'; expected 'good-one', the file's own name"),
         ("name: good-one", "name: Good_One", "1:7: found 'Good_One'; expected small letters"),
@@ -186,3 +185,44 @@ def test_policies_are_ordered_by_name() -> None:
 def test_the_number_of_files_is_bounded() -> None:
     with pytest.raises(PolicyError, match="policy files"):
         load({f"{number}.yaml": "" for number in range(MAX_FILES + 1)}, RULES)
+
+
+def test_a_policy_may_answer_no_finding_and_be_applied_by_name() -> None:
+    assert one(GOOD.replace("when: [interrupt-spread]", "when: []")).rules == ()
+
+
+def coalescing(*lines: str) -> str:
+    values = "".join(f"\n    {line}" for line in lines)
+    return GOOD.replace("  - action: irqbalance-ban", f"  - action: coalescing{values}")
+
+
+@pytest.mark.parametrize(
+    ("lines", "parameters"),
+    [
+        (("rx_usecs: 20",), {"rx_usecs": 20}),
+        (("rx_usecs: 20", "tx_usecs: 30"), {"rx_usecs": 20, "tx_usecs": 30}),
+        (("adaptive: true",), {"adaptive": True}),
+    ],
+)
+def test_coalescing_takes_times_or_the_kernels_choice(lines: tuple[str, ...], parameters: dict[str, int]) -> None:
+    defer = {"napi_defer_hard_irqs": 3, "gro_flush_timeout_ns": 40000}
+    assert one(coalescing(*lines)).parameters == {**parameters, **defer}
+
+
+@pytest.mark.parametrize(
+    ("lines", "fault"),
+    [
+        (
+            ("rx_usecs: 20", "adaptive: true"),
+            "6:5: found a mapping; expected either rx_usecs or tx_usecs, or both, or adaptive: true",
+        ),
+        ((), "6:5: found a mapping; expected either rx_usecs or tx_usecs, or both, or adaptive: true"),
+        (("adaptive: false",), "6:5: found a mapping; expected either"),
+        (("rx_usecs: 0",), "7:15: found 0; expected greater than or equal to 1"),
+        (("rx_usecs: 10001",), "7:15: found 10001; expected less than or equal to 10000"),
+        (("rx_usec: 20",), "7:5: unknown key 'rx_usec'; expected one of action, rx_usecs, tx_usecs, adaptive"),
+        (("adaptive: 1",), "7:15: found 1; expected a valid boolean"),
+    ],
+)
+def test_coalescing_takes_nothing_else(lines: tuple[str, ...], fault: str) -> None:
+    assert any(told.startswith(fault) for told in faults(coalescing(*lines))), faults(coalescing(*lines))

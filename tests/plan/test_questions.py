@@ -8,6 +8,7 @@ from tests.plan import build, hypervisors
 from tests.plan.hypervisors import VNET0, WEB1, interface, of, web1
 from tuneagent.model.domain_view import DomainView
 from tuneagent.model.policy import Action
+from tuneagent.plan.questions import questions
 
 OTHER = "22222222-2222-3333-4444-555555555555"
 
@@ -105,3 +106,11 @@ def test_hundreds_of_virtual_machines_are_one_plan() -> None:
     assert len(answer.advice) == 4 * 300 + 1
     (machine,) = (advice for advice in answer.advice if advice.subject == "machine")
     assert len(machine.findings) == 300
+
+
+def test_a_policy_that_answers_no_finding_is_asked_only_by_name() -> None:
+    silent = build.policy(Action.RPS_OFF, name="silent", rules=())
+    view, found = make.view(), (build.finding(),)
+    assert questions(view, {}, found, (silent,), ()) == ()
+    (asked,) = questions(view, {}, found, (silent,), {"silent"})
+    assert (asked.subject, asked.findings) == ("eth0", ())

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tuneagent.model.identity import Role
 from tuneagent.model.policy import Action, Disruption, Expectation, Guard, Policy
 from tuneagent.report import plain, policy_text
@@ -45,3 +47,9 @@ def test_the_overview_has_a_line_for_each() -> None:
     lines = plain.write(policy_text.overview([POLICY])).splitlines()
 
     assert lines[1].split() == ["defer-it", "guest", "link-flap", "Defer", "it"]
+
+
+def test_a_policy_that_answers_nothing_says_how_it_is_applied() -> None:
+    page = policy_text.page(replace(POLICY, rules=()))
+
+    assert "Answers: no finding: it is applied by name, and never advised" in " ".join(page.split())

@@ -21,6 +21,7 @@ class Action(StrEnum):
 
     PIN_QUEUE_INTERRUPTS = "pin-queue-interrupts"
     IRQBALANCE_BAN = "irqbalance-ban"
+    IRQBALANCE_BAN_NOW = "irqbalance-ban-now"
     IRQBALANCE_OFF = "irqbalance-off"
     IRQBALANCE_ON = "irqbalance-on"
     EVENT_INDEX_ON = "event-index-on"
@@ -29,6 +30,9 @@ class Action(StrEnum):
     RPS_SPREAD = "rps-spread"
     RPS_OFF = "rps-off"
     DEFER_INTERRUPTS = "defer-interrupts"
+    RINGS_MAX = "rings-max"
+    COALESCING = "coalescing"
+    RECEIVE_FLOW_STEERING = "receive-flow-steering"
     VHOST_ON = "vhost-on"
     DOMAIN_QUEUES = "domain-queues"
     VHOST_AFFINITY = "vhost-affinity"
@@ -66,7 +70,7 @@ class Policy:
     name: str
     title: str
     rules: tuple[str, ...]
-    """Findings that it answers."""
+    """Findings that it answers; none: it is applied by name only, and never advised."""
     role: Role
     """The side on which it is applied."""
     actions: tuple[Action, ...]

@@ -56,6 +56,18 @@ CONFLICTS: tuple[Conflict, ...] = (
         "banning the queue interrupts is enough",
         TunableKind.IRQBALANCE_BAN,
     ),
+    # The file's ban restarts irqbalance, which makes it count at once too, and it lasts.
+    Conflict(
+        frozenset({Action.IRQBALANCE_BAN}),
+        Action.IRQBALANCE_BAN_NOW,
+        "the ban in irqbalance's file counts at once too, and lasts",
+        TunableKind.IRQBALANCE_BAN,
+    ),
+    Conflict(
+        frozenset({Action.IRQBALANCE_OFF}),
+        Action.IRQBALANCE_BAN_NOW,
+        "irqbalance is to be stopped, and a ban would end with it",
+    ),
     # One asks that it runs and one that it does not, so both can only stand where policies disagree; what runs is left.
     Conflict(
         frozenset({Action.IRQBALANCE_ON}),
@@ -73,6 +85,12 @@ CONFLICTS: tuple[Conflict, ...] = (
         frozenset({Action.SET_CHANNELS}),
         Action.RPS_SPREAD,
         "more queues do this without a hand-over between CPUs",
+    ),
+    # The device holds an interrupt back before it costs an injection; both together would delay a packet twice.
+    Conflict(
+        frozenset({Action.COALESCING}),
+        Action.DEFER_INTERRUPTS,
+        "the device holds interrupts back by itself",
     ),
     # Where vhost workers are threads of QEMU, the emulator's pin moves them too, all at once, and lasts.
     Conflict(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from tuneagent.model.identity import Role
 from tuneagent.model.policy import Action, Disruption, Expectation, Guard, Policy
@@ -45,6 +45,7 @@ class PlainChange(_Strict):
     action: Literal[
         "pin-queue-interrupts",
         "irqbalance-ban",
+        "irqbalance-ban-now",
         "irqbalance-off",
         "irqbalance-on",
         "event-index-on",
@@ -52,6 +53,7 @@ class PlainChange(_Strict):
         "xps-by-queue",
         "rps-spread",
         "rps-off",
+        "rings-max",
         "vhost-on",
         "vhost-affinity",
         "emulator-pin",
@@ -69,6 +71,30 @@ class DeferChange(_Strict):
     gro_flush_timeout_ns: Annotated[int, Field(ge=1000, le=10_000_000, description="Time to the next poll, in ns")]
 
 
+class CoalescingChange(_Strict):
+    """coalescing with its times, or with the kernel's own choice of them."""
+
+    action: Literal["coalescing"]
+    rx_usecs: Annotated[int | None, Field(ge=1, le=10_000, description="Longest wait of a received packet, in µs")] = (
+        None
+    )
+    tx_usecs: Annotated[int | None, Field(ge=1, le=10_000, description="Longest wait of a sent one, in µs")] = None
+    adaptive: Annotated[bool, Field(description="The kernel chooses the times from what arrives")] = False
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if self.adaptive == bool(self.rx_usecs or self.tx_usecs):
+            raise ValueError("either rx_usecs or tx_usecs, or both, or adaptive: true")
+        return self
+
+
+class FlowsChange(_Strict):
+    """receive-flow-steering with the number of flows that are remembered."""
+
+    action: Literal["receive-flow-steering"]
+    flows: Annotated[int, Field(ge=256, le=1_048_576, description="Connections that are expected to be active at once")]
+
+
 class QueuesChange(_Strict):
     """domain-queues with the number of queue pairs that it does not go beyond."""
 
@@ -83,7 +109,7 @@ class HaltPollingChange(_Strict):
     halt_poll_ns: Annotated[int, Field(ge=1, le=10_000_000, description="Longest poll for a halted vCPU, in ns")]
 
 
-WithValues = DeferChange | QueuesChange | HaltPollingChange
+WithValues = DeferChange | CoalescingChange | FlowsChange | QueuesChange | HaltPollingChange
 FileChange = Annotated[PlainChange | WithValues, Field(discriminator="action")]
 
 
@@ -117,7 +143,7 @@ class PolicyFile(_Strict):
     title: Line
     when: Annotated[
         list[Name],
-        Field(min_length=1, max_length=32, description="Rules whose findings it answers"),
+        Field(max_length=32, description="Rules whose findings it answers; none: it is applied by name only"),
         AfterValidator(_once),
     ]
     role: Annotated[Literal["guest", "hypervisor"], Field(description="The side on which it is applied")]
@@ -159,6 +185,8 @@ class PolicyFile(_Strict):
 
 WITH_VALUES: dict[str, type[BaseModel]] = {
     "defer-interrupts": DeferChange,
+    "coalescing": CoalescingChange,
+    "receive-flow-steering": FlowsChange,
     "domain-queues": QueuesChange,
     "halt-polling-on": HaltPollingChange,
 }
@@ -166,7 +194,7 @@ WITH_VALUES: dict[str, type[BaseModel]] = {
 
 
 def _parameters(changes: list[PlainChange | WithValues]) -> dict[str, int]:
-    values = (change.model_dump(exclude={"action"}) for change in changes)
+    values = (change.model_dump(exclude={"action"}, exclude_defaults=True) for change in changes)
     return {key: value for given in values for key, value in given.items()}
 
 

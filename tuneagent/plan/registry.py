@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tuneagent.model.policy import Action
 from tuneagent.plan import (
+    coalescing,
     defer_interrupts,
     domain_queues,
     emulator_pin,
@@ -11,9 +12,12 @@ from tuneagent.plan import (
     halt_polling_off,
     halt_polling_on,
     irqbalance_ban,
+    irqbalance_ban_now,
     irqbalance_off,
     irqbalance_on,
     pin_queue_interrupts,
+    receive_flow_steering,
+    rings_max,
     rps_off,
     rps_spread,
     set_channels,
@@ -26,6 +30,7 @@ from tuneagent.plan.situation import Solver
 SOLVERS: tuple[tuple[Action, Solver], ...] = (
     (Action.PIN_QUEUE_INTERRUPTS, pin_queue_interrupts.solve),
     (Action.IRQBALANCE_BAN, irqbalance_ban.solve),
+    (Action.IRQBALANCE_BAN_NOW, irqbalance_ban_now.solve),
     (Action.IRQBALANCE_OFF, irqbalance_off.solve),
     (Action.IRQBALANCE_ON, irqbalance_on.solve),
     (Action.EVENT_INDEX_ON, event_index_on.solve),
@@ -34,6 +39,9 @@ SOLVERS: tuple[tuple[Action, Solver], ...] = (
     (Action.RPS_SPREAD, rps_spread.solve),
     (Action.RPS_OFF, rps_off.solve),
     (Action.DEFER_INTERRUPTS, defer_interrupts.solve),
+    (Action.RINGS_MAX, rings_max.solve),
+    (Action.COALESCING, coalescing.solve),
+    (Action.RECEIVE_FLOW_STEERING, receive_flow_steering.solve),
     (Action.VHOST_ON, vhost_on.solve),
     (Action.DOMAIN_QUEUES, domain_queues.solve),
     (Action.VHOST_AFFINITY, vhost_affinity.solve),

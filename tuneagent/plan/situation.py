@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.domain import DomainInterface
@@ -12,7 +12,7 @@ from tuneagent.model.domain_view import DomainView
 from tuneagent.model.finding import Finding
 from tuneagent.model.irqbalance import Irqbalance
 from tuneagent.model.nic import Nic
-from tuneagent.model.plan import Change, Declined, Target
+from tuneagent.model.plan import Change, Declined, Target, TunableKind
 from tuneagent.model.policy import Policy
 from tuneagent.model.topology import CpuTopology
 from tuneagent.model.view import View
@@ -82,6 +82,35 @@ def nic_target(nic: Nic, queue: int | None = None, queue_role: str | None = None
         interface=nic.name,
         irq=irq,
     )
+
+
+def ethtool_change(
+    nic: Nic, what: tuple[TunableKind, str, str], old: Mapping[str, str], new: Mapping[str, str], why: str
+) -> Change:
+    """Some keys of one of ethtool's settings, by key old and new; ``what`` is the kind, its word and the option.
+
+    The target's ``parameter`` names the keys, and the values are texts such as ``rx=256 tx=256``.
+    """
+    kind, word, option = what
+
+    def line(values: Mapping[str, str]) -> str:
+        words = (part for key, value in values.items() for part in (key, value))
+        return shlex.join(["ethtool", option, nic.name, *words])
+
+    return Change(
+        kind=kind,
+        target=replace(nic_target(nic), parameter=" ".join(new)),
+        where=f"ethtool {word} of {nic.name}: {', '.join(new)}",
+        old=_settings(old),
+        new=_settings(new),
+        why=why,
+        do=line(new),
+        undo=line(old),
+    )
+
+
+def _settings(values: Mapping[str, str]) -> str:
+    return " ".join(f"{key}={value}" for key, value in values.items())
 
 
 def echo(value: str, path: str) -> str:

@@ -46,7 +46,7 @@ def _blocks(policy: Policy) -> Iterator[Block]:
 
 
 def _facts(policy: Policy) -> Iterator[tuple[str, str]]:
-    yield "Answers", ", ".join(policy.rules)
+    yield "Answers", ", ".join(policy.rules) or "no finding: it is applied by name, and never advised"
     yield "Applied on", f"the {policy.role.value}"
     yield "Does", ", ".join(action.value for action in policy.actions)
     if policy.parameters:
