@@ -12,6 +12,7 @@ from tuneagent.apply.machine import Machine
 from tuneagent.apply.refused import refusal
 from tuneagent.machine.irqbalance_socket import RUN, IrqbalanceSocket
 from tuneagent.model.errors import ParseError, SourceError
+from tuneagent.model.irqbalance import order_by_hand
 from tuneagent.model.missing import Reason
 from tuneagent.model.plan import Target, TunableKind
 from tuneagent.model.transaction import Effect, Lasts
@@ -106,9 +107,13 @@ class IrqbalanceRuntimeBan(Defaults):
         return Seen(Effect.VERIFIED, f"irqbalance places {_words(wanted) or 'none of its banned interrupts'} no more")
 
     def by_hand(self, place: Place, value: str) -> str:
-        """No shell has a word for a message with credentials: irqbalance's own user interface does it."""
-        pid = _handle(place).socket.pid
-        return f"irqbalance-ui {pid}  # F5 (IRQ setup): banned of this interface: {value or 'none'}"
+        """The order with the whole list of now; the kernel adds the credentials itself."""
+        handle = _handle(place)
+        try:
+            others = [irq for irq in self._banned(handle.socket) if irq not in handle.irqs]
+        except Refusal:
+            return "# irqbalance cannot be asked now which interrupts others banned, and an order replaces them all"
+        return order_by_hand(handle.socket.path, [*others, *sorted(_numbers(value))])
 
     @staticmethod
     def _banned(socket: IrqbalanceSocket) -> tuple[int, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tuneagent.model.cpuset import CpuSet
@@ -73,3 +75,15 @@ class Irqbalance:
         if self.config is not None:
             numbers, modules = numbers | self.config.banned_irqs, modules + self.config.banned_modules
         return irq in numbers or any(module and module in name for module in modules for name in actions)
+
+
+def order_by_hand(socket: str, banned: Sequence[int]) -> str:
+    """The shell line that gives a running irqbalance its whole list of banned interrupts.
+
+    Interrupt 0 ends the list where it is not the first; the kernel adds the credentials that irqbalance wants.
+    """
+    numbers = " ".join(map(str, sorted(banned, key=bool))) or "NONE"
+    code = (
+        f"import socket; s = socket.socket(1); s.connect({socket!r}); s.send(b'settings ban irqs {numbers}'); s.recv(1)"
+    )
+    return f"python3 -c {shlex.quote(code)}"
