@@ -89,3 +89,17 @@ def test_a_device_that_holds_interrupts_back_needs_no_timer_beside_it() -> None:
     assert ids(answer) == ["hold:eth0"]
     assert reasons(answer)["defer:eth0"] == "the device holds interrupts back by itself (hold:eth0)"
     assert ids(plan(make.view(now), (build.finding(),), policies)) == ["defer:eth0"]
+
+
+def test_the_ban_in_the_file_wins_over_the_one_over_the_socket() -> None:
+    policies = (
+        build.policy(Action.IRQBALANCE_BAN, name="ban", rules=("fight",)),
+        build.policy(Action.IRQBALANCE_BAN_NOW, name="now", rules=("fight",)),
+    )
+    now = make.snapshot()
+    told = replace(now, irqbalance=build.balance(build.config(), socket="/run/irqbalance/irqbalance612.sock"))
+    answer = plan(make.view(told), (build.finding("fight"),), policies)
+    assert ids(answer) == ["ban:eth0"]
+    assert "and lasts (ban:eth0)" in reasons(answer)["now:eth0"]
+    without = replace(told, irqbalance=build.balance(None, socket="/run/irqbalance/irqbalance612.sock"))
+    assert ids(plan(make.view(without), (build.finding("fight"),), policies)) == ["now:eth0"]

@@ -30,7 +30,7 @@ def solve(situation: Situation) -> Solution | Declined:
     reason = _unusable(config)
     if config is None or reason:
         return situation.declined(reason)
-    missing = _unbanned(situation, nic, balance)
+    missing = unbanned(situation, nic, balance)
     if not missing:
         return Solution()
     return Solution((_change(nic, config, missing),), _notes(balance, config))
@@ -64,7 +64,8 @@ def _hard_to_edit(config: IrqbalanceConfig) -> str:
     return ""
 
 
-def _unbanned(situation: Situation, nic: Nic, balance: Irqbalance) -> tuple[QueueIrq, ...]:
+def unbanned(situation: Situation, nic: Nic, balance: Irqbalance) -> tuple[QueueIrq, ...]:
+    """The interrupts of its queues in use that irqbalance may move."""
     used = set(nic.queues_in_use)
     return tuple(
         queue_irq
@@ -94,13 +95,14 @@ def _change(nic: Nic, config: IrqbalanceConfig, missing: tuple[QueueIrq, ...]) -
         where=config.path,
         old=config.plain_line or "",
         new=edit.line,
-        why=f"irqbalance runs and moves these interrupts again at its next cycle, within about 10 s: {_list(missing)}",
+        why=f"irqbalance runs and moves these interrupts again at its next cycle, within about 10 s: {listed(missing)}",
         do=f"{edit.do} && {restart}",
         undo=f"{edit.undo} && {restart}",
     )
 
 
-def _list(irqs: tuple[QueueIrq, ...]) -> str:
+def listed(irqs: tuple[QueueIrq, ...]) -> str:
+    """Them, by queue, for people."""
     return ", ".join(f"{irq.role}.{irq.queue} (IRQ {irq.irq})" for irq in irqs)
 
 
