@@ -181,6 +181,46 @@ def test_a_moment_comes_while_the_parent_still_runs(case: Case) -> None:
         assert process.poll() is None
 
 
+BOTH = """
+moment = time.clock_gettime_ns(time.CLOCK_BOOTTIME) + 3 * 10**9
+guardian = Guardian(COMMAND, again_ns=moment)
+print(moment, flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_parent_that_is_killed_before_it_could_name_the_moment(case: Case) -> None:
+    with case.parent(BOTH) as process:
+        assert process.stdout is not None
+        moment = int(process.stdout.readline())
+        process.kill()
+        until(lambda: case.ran.exists() and case.ran.read_text().count("\n") >= 6)
+        until(lambda: not case.guardians())
+    first, *_, last = (line for line in case.ran.read_text().splitlines() if not line.startswith("/"))
+    assert case.ran.read_text().count("\n") == 6
+    assert float(first) <= float(last)
+    assert float(last) >= moment / 1e9 - 0.01
+
+
+def test_a_parent_that_is_killed_after_the_moment(case: Case) -> None:
+    with case.parent(WAITING.replace("COMMAND", "COMMAND, again_ns=1")) as process:
+        ready(process)
+        (guardian,) = case.guardians()
+        assert guardian.is_running(), "while its parent lives, a moment that nobody kept means nothing"
+        assert not case.ran.exists()
+        process.kill()
+        assert case.has_run_once()
+
+
+def test_nothing_is_run_at_once_where_the_moment_was_named(case: Case) -> None:
+    case.say(
+        "moment = time.clock_gettime_ns(time.CLOCK_BOOTTIME) + 300_000_000\n"
+        "guardian = Guardian(COMMAND, again_ns=moment)\n"
+        "guardian.keep_until(moment)\n"
+    )
+    assert case.has_run_once()
+
+
 KEPT = """
 def handler_of_the_parent(*_):
     with open(sys.argv[2], "w") as file:

@@ -17,6 +17,7 @@ import time
 import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import NoReturn
 
 NAME = "tuneagent-guard"
@@ -32,19 +33,30 @@ _IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE)
 _WORD_BYTES = 64
 
 
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What a guardian is for."""
+
+    command: tuple[str, ...]
+    again_ns: int | None
+
+
 class Guardian:
     """Watches over this process from the moment it is made, and runs ``command`` once when this process ends.
+
+    With ``again_ns``, a moment of CLOCK_BOOTTIME, it runs it then as well: a process that is killed may have done all
+    but said :meth:`keep_until`, and what is not to be undone at once is to be undone then.
 
     It holds no file, lock or terminal of this process, is in a session of its own, and is nobody's child: none of it
     stays behind as a zombie. ``command`` starts with an absolute path and runs in ``/``, without standard streams and
     with SIGINT, SIGHUP, SIGTERM and SIGPIPE ignored. OSError where no process can be made (EAGAIN, ENOMEM).
     """
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], *, again_ns: int | None = None) -> None:
         self._line, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with other:
-                _fork_away(other.fileno(), tuple(command))
+                _fork_away(other.fileno(), _Task(tuple(command), again_ns))
             self._line.settimeout(ANSWER_S)
             _require_ready(self._line.recv(_WORD_BYTES))
         except BaseException:
@@ -76,7 +88,7 @@ def _require_ready(answer: bytes) -> None:
     raise OSError(number, f"no guardian process: {os.strerror(number)}")
 
 
-def _fork_away(line: int, command: tuple[str, ...]) -> None:
+def _fork_away(line: int, task: _Task) -> None:
     """Has a guardian made by a child that is gone when this returns.
 
     What runs in the child is our own few steps and nothing else of this process: no handler of a signal, no finalizer
@@ -88,7 +100,7 @@ def _fork_away(line: int, command: tuple[str, ...]) -> None:
     try:
         pid = _fork()
         if pid == 0:
-            _between(line, command, mask)
+            _between(line, task, mask)
         with suppress(ChildProcessError):  # whoever started us may have SIGCHLD ignored
             os.waitpid(pid, 0)
     finally:
@@ -104,7 +116,7 @@ def _fork() -> int:
         return os.fork()
 
 
-def _between(line: int, command: tuple[str, ...], mask: Iterable[int]) -> NoReturn:
+def _between(line: int, task: _Task, mask: Iterable[int]) -> NoReturn:
     """The child in between: lets go of all that is the parent's, forks the guardian, ends."""
     try:
         line = fcntl.fcntl(line, fcntl.F_DUPFD_CLOEXEC, 3)
@@ -114,7 +126,7 @@ def _between(line: int, command: tuple[str, ...], mask: Iterable[int]) -> NoRetu
             _let_go_of_files(line)
             _let_go_of_signals()
             if os.fork() == 0:
-                _guard(line, command, mask)
+                _guard(line, task, mask)
         except OSError as error:
             os.write(line, str(error.errno).encode())
     finally:
@@ -139,14 +151,14 @@ def _let_go_of_signals() -> None:
             signal.signal(number, signal.SIG_IGN if number in _IGNORED else signal.SIG_DFL)
 
 
-def _guard(line: int, command: tuple[str, ...], mask: Iterable[int]) -> NoReturn:
+def _guard(line: int, task: _Task, mask: Iterable[int]) -> NoReturn:
     try:
         with suppress(OSError):  # a name is for people, and a read-only /proc no reason to go without a guardian
             _tell_name()
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         os.write(line, _READY)
-        if _is_due(line):
-            _run(command)
+        if _is_due(line, task):
+            _run(task.command)
     finally:
         os._exit(127)
 
@@ -157,7 +169,7 @@ def _tell_name() -> None:
     os.close(comm)
 
 
-def _is_due(line: int) -> bool:
+def _is_due(line: int, task: _Task) -> bool:
     """Waits for a word, the parent's end or the moment. Whether the command is to be run."""
     moment: int | None = None
     watch = select.poll()
@@ -170,10 +182,12 @@ def _is_due(line: int) -> bool:
             return False
         if word:
             moment = int(word)
-        elif moment is None:
-            return True
-        else:
-            watch.unregister(line)
+            continue
+        watch.unregister(line)
+        if moment is None:
+            moment = task.again_ns
+            if moment is None or moment <= _boottime_ns() or not _run_beside(task.command):
+                return True
     return True
 
 
@@ -192,6 +206,21 @@ def _step_ms(moment: int) -> int:
 
 def _boottime_ns() -> int:
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+
+
+def _run_beside(command: tuple[str, ...]) -> bool:
+    """Runs it to its end in a process of its own. False where there can be none: then now is better than later."""
+    try:
+        pid = os.fork()
+    except OSError:
+        return False
+    if pid == 0:
+        try:
+            _run(command)
+        finally:
+            os._exit(127)
+    os.waitpid(pid, 0)
+    return True
 
 
 def _run(command: tuple[str, ...]) -> None:
