@@ -48,6 +48,7 @@ def _judged(view: View, origin: str, policies: Sequence[Policy], asked: tuple[st
         judgements=judgements,
         plan=plan(view, judgements, policies, asked),
         cost=None,
+        applies=True,
     )
 
 
