@@ -152,7 +152,7 @@ def test_each_provider_raises_one_kind_of_error(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("tuneagent.machine.cpus.ONLINE", "/none")
     source = Live(("qemu+unix:///system?socket=/none",), allow_monitor=True)
     source.record_locks(1)
-    files_aside = {"links", "ethtool", "queue-statistics", "units", "lock-contention", "lock-record"}
+    files_aside = {"links", "ethtool", "queue-statistics", "units", "irqbalance-bans", "lock-contention", "lock-record"}
     assert source.providers.keys() == files_aside | {"domains", "kvm-statistics", "domain-statistics", "virtio-status"}
     for name in source.providers:
         with pytest.raises(SourceError) as caught:

@@ -36,6 +36,31 @@ def test_its_own_options_are_read_as_getopt_long_reads_them(tmp_path: Path) -> N
     assert seen.banned_modules == ("virtio", "ahci")
 
 
+@pytest.mark.parametrize(
+    ("captured", "banned"),
+    [
+        ({"pid": PID, "banned": [33, 34]}, {33, 34}),  # an order over its socket has replaced --banirq=31
+        ({"pid": PID, "banned": []}, set()),
+        ({"pid": PID + 1, "banned": [33]}, {31}),  # of a process that ended between the two questions
+    ],
+)
+def test_what_it_says_over_its_socket_counts(tmp_path: Path, captured: object, banned: set[int]) -> None:
+    guest(tmp_path, irqbalance=COMMAND)
+    put(tmp_path, "captured/irqbalance-bans.json", json.dumps(captured))
+    assert balancer(tmp_path).banned_irqs == banned
+    assert gaps_at(look(tmp_path), "irqbalance-bans") == []
+
+
+def test_a_broken_list_of_bans_is_told(tmp_path: Path) -> None:
+    guest(tmp_path, irqbalance=COMMAND)
+    put(tmp_path, "captured/irqbalance-bans.json", '{"pid": 1, "banned": [-1]}')
+    seen = look(tmp_path)
+    assert balancer(tmp_path).banned_irqs == {31}
+    assert [(gap.what, gap.reason) for gap in gaps_at(seen, "irqbalance-bans")] == [
+        ("irqbalance.banned_irqs", Reason.MALFORMED)
+    ]
+
+
 def test_it_does_not_run(tmp_path: Path) -> None:
     assert balancer(guest(tmp_path)) == Irqbalance(False, None, (), "inactive", None, None)
 

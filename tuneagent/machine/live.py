@@ -11,6 +11,7 @@ from typing import Any
 from tuneagent.machine import (
     domain_statistics,
     ethtool,
+    irqbalance_bans,
     kvm_stats_fd,
     libvirt_domains,
     links,
@@ -64,6 +65,7 @@ class Live(Sysroot):
             ethtool.NAME: ethtool.read,
             queue_statistics.NAME: queue_statistics.read,
             units.NAME: units.read,
+            irqbalance_bans.NAME: self._irqbalance_bans,
             libvirt_domains.NAME: self._domains.read,
             kvm_stats_fd.NAME: self._kvm_statistics,
             domain_statistics.NAME: lambda: domain_statistics.read(self._libvirt),
@@ -99,6 +101,13 @@ class Live(Sysroot):
     def close(self) -> None:
         """Ends what is open; a later question opens it again."""
         _close(self._libvirt, self._monitors, self._counting, self._recorder)
+
+    def _irqbalance_bans(self) -> Any:
+        try:
+            found = self.processes(frozenset({"irqbalance"}))
+        except SourceError as error:
+            raise SourceError(irqbalance_bans.NAME, error.reason, error.detail, error.remedy) from None
+        return irqbalance_bans.read(found)
 
     def _kvm_statistics(self) -> Any:
         try:

@@ -61,15 +61,14 @@ class Irqbalance:
     """/run/irqbalance/irqbalance<pid>.sock where it exists."""
     config: IrqbalanceConfig | None
     banned_irqs: frozenset[int] = frozenset()
-    """--banirq of the process itself, wherever its command line came from."""
+    """Those that the process has by number: as it says over its socket, else --banirq of its command line."""
     banned_modules: tuple[str, ...] = ()
     """--banmod of the process itself."""
 
     def leaves(self, irq: int, actions: tuple[str, ...]) -> bool:
         """Whether it was told to leave this interrupt alone, by number or by a part of a handler's name (--banmod).
 
-        The process's own word and the file's count alike: a unit may pass options that no file holds. A ban over its
-        socket cannot be seen.
+        The process's own word and the file's count alike: a unit may pass options that no file holds.
         """
         numbers, modules = self.banned_irqs, self.banned_modules
         if self.config is not None:

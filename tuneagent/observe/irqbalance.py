@@ -9,7 +9,7 @@ from tuneagent.model.errors import SourceError
 from tuneagent.model.irqbalance import Irqbalance, IrqbalanceConfig
 from tuneagent.model.missing import Reason
 from tuneagent.observe.gaps import Gaps
-from tuneagent.parse import irqbalance_env, units
+from tuneagent.parse import irqbalance_answers, irqbalance_env, units
 from tuneagent.parse.irqbalance_arguments import irqbalance_command
 
 ENVIRONMENT_FILES = (
@@ -38,7 +38,7 @@ def observe(gaps: Gaps) -> Irqbalance:
         unit_state=_unit_state(state),
         socket=_socket(gaps, process),
         config=_config(gaps),
-        banned_irqs=told.banned_irqs,
+        banned_irqs=told.banned_irqs if process is None else _banned(gaps, process, told.banned_irqs),
         banned_modules=told.banned_modules,
     )
 
@@ -73,6 +73,15 @@ def _socket(gaps: Gaps, process: Process | None) -> str | None:
     name = f"irqbalance{process.pid}.sock"
     names = gaps.names("irqbalance.socket", RUN, optional=True) or ()
     return f"{RUN}/{name}" if name in names else None
+
+
+def _banned(gaps: Gaps, process: Process, told: frozenset[int]) -> frozenset[int]:
+    """The list as the process has it by now: an order over its socket replaces that of its command line."""
+    answer = gaps.captured("irqbalance.banned_irqs", "irqbalance-bans", irqbalance_answers.captured, optional=True)
+    if answer is None:
+        return told
+    (pid, banned), _ = answer
+    return banned if pid == process.pid else told
 
 
 _THERE = frozenset({Reason.PERMISSION, Reason.EMPTY, Reason.MALFORMED, Reason.TOO_LARGE})

@@ -10,8 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tuneagent.model.errors import ParseError
+from tuneagent.parse.json_values import array, mapping
+from tuneagent.parse.json_values import natural as natural_value
 from tuneagent.parse.lines import U32_MAX, empty, natural, require_printable, shown
 
 MAX_LENGTH = 1 << 20
@@ -46,6 +49,14 @@ def setup(text: str) -> IrqbalanceSetup:
         raise ParseError("an interrupt's row in irqbalance's setup is not whole")
     rows = [groups[at : at + rest] for at in range(0, len(groups), rest)]
     return IrqbalanceSetup(sleep_s, tuple(dict.fromkeys(map(_irq, rows))))
+
+
+def captured(value: Any) -> tuple[int, frozenset[int]]:
+    """The captured source ``irqbalance-bans``, ``{"pid": 612, "banned": [33, 34]}``. ParseError with the JSON path."""
+    fields = mapping(value, "$")
+    rows = array(fields.get("banned"), "$.banned")
+    banned = frozenset(natural_value(irq, f"$.banned[{index}]", U32_MAX) for index, irq in enumerate(rows))
+    return natural_value(fields.get("pid"), "$.pid", U32_MAX), banned
 
 
 def balanced(text: str) -> frozenset[int]:
