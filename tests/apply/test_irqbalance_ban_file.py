@@ -13,7 +13,7 @@ from tests.machine.systemctl import Systemctl
 from tuneagent.apply.actuator import Place, Refusal, Why
 from tuneagent.apply.irqbalance_ban_file import IrqbalanceBanFile
 from tuneagent.machine.source import Process
-from tuneagent.machine.writable import WritableRoot
+from tuneagent.machine.writable import NEW, WritableRoot
 from tuneagent.model.plan import Target, TunableKind
 from tuneagent.model.transaction import Effect
 from tuneagent.observe import irqbalance
@@ -220,7 +220,10 @@ def test_it_is_restarted_where_systemd_runs_it(tmp_path: Path, systemctl: System
 def test_an_end_between_the_file_and_the_restart_is_made_good(tmp_path: Path, systemctl: Systemctl) -> None:
     tree = Tree(tmp_path, b'OPTIONS="--banirq=32"\n')
     systemctl.unit(UNIT, "active")
+    half = tree.file.with_name(tree.file.name + NEW)
+    half.write_bytes(b"OPT")
     running(tree, process(4711, "--banirq=32", "--banirq=99")).settle(tree.place())
+    assert not half.exists()
     assert systemctl.told(UNIT, "Starts") == ""
     running(tree, process(4711, *OWN.split())).settle(tree.place())
     assert systemctl.told(UNIT, "Starts") == "1"

@@ -153,7 +153,11 @@ class IrqbalanceBanFile(Defaults):
     def settle(self, place: Place) -> None:
         """A restart where the process that runs was started before the file became what it is."""
         handle = _handle(place)
-        if not self._machine.live or not self._runs_by_systemd():
+        try:
+            self._machine.files.tidy(handle.path)
+        except OSError as error:
+            raise _refused(error, handle.path) from error
+        if not self._runs_by_systemd():
             return
         written = options_line.banned(_line(self._text(handle.path), handle), handle.key) & handle.irqs
         found = running_irqbalance.processes(self._machine)
