@@ -63,15 +63,15 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What B does to one metric, from the paired log ratios of the rounds."""
+    """What B does to one metric: from the paired log ratios of the rounds, or from differences where it may be 0."""
 
     metric: str
     pairs: int
     a_mean: float
-    """Geometric mean of the rounds of A."""
+    """Geometric mean of the rounds of A; arithmetic where differences are taken."""
     b_mean: float
-    percent: float
-    """B against A."""
+    percent: float | None
+    """B against A; None where A is 0 and B is not."""
     low_percent: float | None
     """Of the 95 % interval; None with fewer pairs than an interval needs."""
     high_percent: float | None
@@ -80,6 +80,10 @@ class Effect:
     """The smallest effect that this trial would have found in 80 % of cases."""
     method: str
     """How the interval was made."""
+    difference: float | None = None
+    """B minus A in the metric's unit, where differences are taken (drops); the percents are then of A's mean."""
+    low_difference: float | None = None
+    high_difference: float | None = None
 
 
 class Decision(StrEnum):
@@ -135,6 +139,8 @@ class Question:
     seed: int
     load: LoadSpec
     changes: tuple[Change, ...] = ()
+    cold: bool = False
+    """Each round has a boot of its own, because B cannot be switched to live; a pair is one boot of each arm."""
 
 
 class TrialState(StrEnum):
