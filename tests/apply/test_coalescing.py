@@ -146,6 +146,15 @@ def test_every_state_can_be_reached_from_every_other(
     assert driver.values["tx_usecs"] == 16
 
 
+def test_the_lines_for_people_go_the_same_way(machine: Machine) -> None:
+    actuator = Coalescing(machine)
+    place = actuator.locate(KIND, target(ALL))
+    assert actuator.by_hand(place, "adaptive-rx=off rx-usecs=8") == "ethtool -C eth0 adaptive-rx off rx-usecs 8"
+    assert actuator.by_hand(place, "adaptive-rx=on rx-usecs=23") == (
+        "ethtool -C eth0 adaptive-rx off rx-usecs 23 && ethtool -C eth0 adaptive-rx on"
+    )
+
+
 def test_a_switch_that_is_refused_leaves_the_numbers_as_they_were(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

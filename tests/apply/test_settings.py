@@ -1,12 +1,25 @@
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.apply import nics
 from tuneagent.apply import settings
+from tuneagent.apply.actuator import Actuator, Place, Refusal
+from tuneagent.apply.channels import ChannelCount
+from tuneagent.apply.coalescing import Coalescing
+from tuneagent.apply.rings import RingSizes
 from tuneagent.apply.settings import SettingsError
 
+TARGETS: tuple[tuple[type[ChannelCount | RingSizes | Coalescing], str | None], ...] = (
+    (ChannelCount, None),
+    (RingSizes, "rx tx"),
+    (Coalescing, "rx-usecs tx-usecs"),
+)
 KEYS: dict[str, type[int]] = {"adaptive-rx": bool, "rx-usecs": int, "tx-usecs": int}
 
 
@@ -50,3 +63,29 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     except SettingsError:
         return
     assert settings.parse(settings.spell(values), KEYS) == values
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Actuator, Place]]:
+    machine = nics.tree(tmp_path_factory.mktemp("nic"))
+    made: list[tuple[Actuator, Place]] = []
+    for make, parameter in TARGETS:
+        actuator = make(machine)
+        made.append((actuator, actuator.locate(actuator.kinds[0], replace(nics.VIRTIO, parameter=parameter))))
+    return made
+
+
+@given(st.text(max_size=250) | st.from_regex(r"(rx|tx|rx-usecs|tx-usecs)=\d+( (rx|tx)=\d+)*|\d+", fullmatch=True))
+def test_a_journal_or_a_plan_may_hold_anything(known: list[tuple[Actuator, Place]], value: str) -> None:
+    for actuator, place in known:
+        now = actuator.read(place)
+        line = actuator.by_hand(place, value)
+        assert line.isprintable()
+        assert line.startswith("# ") or "'" not in line
+        assert actuator.same(value, value)
+        if actuator.check(place, value) is None:
+            assert line.startswith("ethtool -")
+        assert actuator.same(now, value) is actuator.same(value, now)
+        for act in (lambda: actuator.write(place, value), lambda: actuator.effect(place, value, None)):  # noqa: B023 - called at once
+            with suppress(Refusal):
+                act()

@@ -85,11 +85,9 @@ class ChannelCount(Defaults):
 
     def write(self, place: Place, value: str) -> None:
         """One request. An XDP program that is loaded is a fact; then nothing is half done."""
-        nic = place.handle.nic
+        nic, counts = place.handle.nic, _asked(place, value)
         try:
-            set_(self._machine, ethtool_set.CHANNELS, nic, _counts(value))
-        except SettingsError as error:
-            raise Refusal(Why.FAILED, f"{place.where}: {error}") from error
+            set_(self._machine, ethtool_set.CHANNELS, nic, counts)
         except OSError as error:
             # virtio_net answers EINVAL without a word (virtnet_set_channels()).
             if error.errno == errno.EINVAL and _has_xdp(nic):
@@ -111,7 +109,7 @@ class ChannelCount(Defaults):
         """The queues that sysfs shows, and the interrupts with handlers of those that are to be in use."""
         self._machine.lookup.forget()
         nic = self._machine.lookup.nic(place.target)
-        counts = _counts(value)
+        counts = _asked(place, value)
         rx, tx = (counts.get("combined", counts.get(key, 0)) for key in ("rx", "tx"))
         without = _without_interrupts(nic, rx) if "combined" in counts else ()
         seen = f"{len(nic.rx_queues)} receive and {len(nic.tx_queues)} transmit queues are in use"
@@ -123,11 +121,21 @@ class ChannelCount(Defaults):
 
     def by_hand(self, place: Place, value: str) -> str:
         """``ethtool -L``."""
-        words = [word for key, count in _counts(value).items() for word in (key, str(count))]
+        try:
+            words = [word for key, count in _counts(value).items() for word in (key, str(count))]
+        except SettingsError as error:
+            return f"# {error}"
         return shlex.join(["ethtool", "-L", place.handle.nic.name, *words])
 
     def _reported(self, nic: Nic) -> Reported:
         return reported(self._machine, ethtool_set.CHANNELS, nic, nic.channels)
+
+
+def _asked(place: Place, value: str) -> Values:
+    try:
+        return _counts(value)
+    except SettingsError as error:
+        raise Refusal(Why.FAILED, f"{place.where}: {error}") from error
 
 
 def _counts(value: str) -> Values:

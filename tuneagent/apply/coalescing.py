@@ -66,13 +66,22 @@ class Coalescing(EthtoolSettings):
         Should the second be refused, the first is taken back.
         """
         before, values = self._now(place), self._values(place, value)
-        for number, step in enumerate(_steps(values)):
+        for number, step in enumerate(self.steps(values)):
             try:
                 self._set(place, step)
             except OSError as error:
                 if number:
                     self._take_back(place, before)
                 raise self.refused(place, values, error) from error
+
+    def steps(self, values: Values) -> Iterator[Values]:
+        """The numbers with their switch off, then the switch: while it is on they are the kernel's own."""
+        late: Values = {
+            key: on for key, on in values.items() if on is True and _numbers(values, key.removeprefix("adaptive-"))
+        }
+        yield values | dict.fromkeys(late, False)
+        if late:
+            yield late
 
     def refused(self, place: Place, values: Values, error: OSError) -> Refusal:
         """What a virtio device was not made for is a fact (virtnet_set_coalesce())."""
@@ -90,7 +99,7 @@ class Coalescing(EthtoolSettings):
 
     def _take_back(self, place: Place, before: Values) -> None:
         with suppress(OSError):
-            for step in _steps(before):
+            for step in self.steps(before):
                 self._set(place, step)
 
     def _features(self, nic: Nic) -> frozenset[int] | None:
@@ -102,13 +111,3 @@ class Coalescing(EthtoolSettings):
 
 def _numbers(values: Values, way: str) -> Values:
     return {key: value for key, value in values.items() if key.startswith(f"{way}-")}
-
-
-def _steps(values: Values) -> Iterator[Values]:
-    """The numbers with their switch off, then the switch: while it is on they are the kernel's own."""
-    late: Values = {
-        key: on for key, on in values.items() if on is True and _numbers(values, key.removeprefix("adaptive-"))
-    }
-    yield values | dict.fromkeys(late, False)
-    if late:
-        yield late

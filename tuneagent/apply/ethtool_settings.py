@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -153,8 +153,18 @@ class EthtoolSettings(Defaults):
         return Seen(effect, f"the driver reports {now}")
 
     def by_hand(self, place: Place, value: str) -> str:
-        """The line for ethtool."""
-        values = settings.parse(value, self.types)
+        """The line for ethtool; a comment where the value is none."""
+        try:
+            values = settings.parse(value, self.types)
+        except SettingsError as error:
+            return f"# {error}"
+        return " && ".join(self._line(place, step) for step in self.steps(values))
+
+    def steps(self, values: Values) -> Iterator[Values]:
+        """What is set by one request each, in this order."""
+        yield values
+
+    def _line(self, place: Place, values: Values) -> str:
         words = [word for key, number in values.items() for word in (key, settings.word(number))]
         return shlex.join(["ethtool", self.option, place.handle.nic.name, *words])
 
