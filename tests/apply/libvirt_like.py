@@ -194,8 +194,10 @@ def libvirt_like(*, runs: bool = True, interfaces: tuple[str, ...] = INTERFACES)
     def define(it: Any) -> None:
         for left in it.listAllDomains(0):  # of a test that failed, whose frames hold libvirt's objects
             if left.UUIDString() == UUID:
-                _ = left.isActive() and left.destroy()
+                # A transient domain is gone with its end, and one that does not run with its definition.
+                runs = left.isActive()
                 _ = left.isPersistent() and left.undefine()
+                _ = runs and left.destroy()
         domain = it.defineXML(xml)
         if runs:
             domain.create()
