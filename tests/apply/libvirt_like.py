@@ -195,9 +195,9 @@ def libvirt_like(*, runs: bool = True, interfaces: tuple[str, ...] = INTERFACES)
         for left in it.listAllDomains(0):  # of a test that failed, whose frames hold libvirt's objects
             if left.UUIDString() == UUID:
                 # A transient domain is gone with its end, and one that does not run with its definition.
-                runs = left.isActive()
+                is_active = left.isActive()
                 _ = left.isPersistent() and left.undefine()
-                _ = runs and left.destroy()
+                _ = is_active and left.destroy()
         domain = it.defineXML(xml)
         if runs:
             domain.create()
