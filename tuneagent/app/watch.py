@@ -50,9 +50,13 @@ class Watch:
     """What keeps it from being given back in every case."""
     _guardian: Guardian | None = None
 
-    def begin(self) -> None:
-        """From now on the end of this process undoes the transaction. OSError where no process can be made."""
-        self._guardian = Guardian(self.place.undo_command(self.number))
+    def begin(self, until: Deadline | None) -> None:
+        """From now on the end of this process undoes what is not committed, and the deadline what is not confirmed.
+
+        OSError where no process can be made.
+        """
+        again_ns = None if until is None else until.at_boottime_ns
+        self._guardian = Guardian(self.place.undo_command(self.number), again_ns=again_ns)
 
     def keep(self, until: Deadline, *, timer: bool) -> None:
         """It is committed, and undone at this moment unless somebody confirms it; by a timer too, on this machine."""

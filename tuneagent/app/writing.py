@@ -225,17 +225,18 @@ class Site:
 
     def _begin(self, request: Request) -> Journal:
         seconds = request.confirm_within_s
+        until = None if seconds is None else _deadline(seconds)
         journal = self._store.begin(
             boot_id=self.boot_id,
             version=__version__,
             writer=writer_process.this(),
             command=request.command,
             policies=request.policies,
-            deadline=None if seconds is None else _deadline(seconds),
+            deadline=until,
             now_ns=now().realtime_ns,
         )
         self.watch = Watch(self._place, journal.id)
-        self.watch.begin()
+        self.watch.begin(until)
         return journal
 
     def _keep(self, made: Transaction | None) -> None:

@@ -77,15 +77,13 @@ class ApplyReport:
         """Whether the machine is now another than before, or would be after a check."""
         if self.command is Command.CHECK:
             return bool(self.planned)
-        if self.command is Command.CONFIRM:
-            return bool(self.recovered)
         wrote = Outcome.CHANGED if self.command is Command.APPLY else Outcome.GIVEN_BACK
-        stuck = self.result is Result.STUCK
-        return stuck or any(one.outcome is wrote for each in self._written for one in each.entries)
+        made = () if self.command is Command.CONFIRM else self.transactions
+        return self.result is Result.STUCK or _any(made, wrote) or _any(self.recovered, Outcome.GIVEN_BACK)
 
-    @property
-    def _written(self) -> tuple[Transaction, ...]:
-        return self.transactions if self.command is not Command.APPLY else (*self.transactions, *self.recovered)
+
+def _any(transactions: tuple[Transaction, ...], outcome: Outcome) -> bool:
+    return any(entry.outcome is outcome for one in transactions for entry in one.entries)
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,9 +218,13 @@ def _next(report: ApplyReport) -> Iterator[Block]:
     if not lines:
         return
     yield Gap()
-    for label, line, text in lines:
-        typed = " ".join(filter(None, (line, safe(report.options, LONGEST_LINE))))
-        yield Paragraph(f"{typed}{f'   ({text})' if text else ''}", 0, Tone.PLAIN, label)
+    options = safe(report.options, LONGEST_LINE)
+    yield Lines(tuple(_typed(options, *one) for one in lines), indent=0)
+
+
+def _typed(options: str, label: str, line: str, text: str) -> str:
+    """Never wrapped, for it is to be pasted."""
+    return " ".join(filter(None, (label, line, options, f" # {text}" if text else "")))
 
 
 def next_lines(report: ApplyReport) -> Iterator[tuple[str, str, str]]:

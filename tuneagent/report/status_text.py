@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from tuneagent.model.apply_report import StatusReport
 from tuneagent.model.transaction import EntryStatus, Standing, State, TransactionStatus
-from tuneagent.report.document import Block, Document, Gap, Heading, Paragraph, Table, Tone
+from tuneagent.report.document import Block, Document, Gap, Heading, Lines, Paragraph, Table, Tone
 from tuneagent.report.safe import safe
 from tuneagent.report.transaction_text import LONGEST_DETAIL, moment, value, who
 from tuneagent.report.values import UNKNOWN, plural
 
+LONGEST_LINE = 8192
 MOST_NAMED = 8
 _WORDS = {
     Standing.IN_FORCE: "in force",
@@ -70,7 +71,8 @@ def headline(report: StatusReport) -> tuple[str, Tone]:
 
 def _due(report: StatusReport, number: int) -> str:
     why = "was not confirmed in time" if number in report.overdue else "interrupted"
-    return f"Transaction {number} {why}: run tuneagent rollback {number}"
+    options = f" {safe(report.options, LONGEST_LINE)}" if report.options else ""
+    return f"Transaction {number} {why}: run tuneagent rollback {number}{options}"
 
 
 def _matters(status: TransactionStatus) -> bool:
@@ -127,10 +129,13 @@ def _row(status: EntryStatus) -> tuple[str, str, str, str]:
 
 
 def _next(report: StatusReport, status: TransactionStatus) -> Iterator[Block]:
-    number = " ".join(filter(None, (str(status.transaction.id), safe(report.options, LONGEST_DETAIL))))
+    number = " ".join(filter(None, (str(status.transaction.id), safe(report.options, LONGEST_LINE))))
+    lines: list[str] = []
     if status.transaction.awaits_confirmation and status.transaction.id not in report.overdue:
-        yield Paragraph(f"tuneagent confirm {number}", 2, Tone.PLAIN, "Keep it:")
+        lines.append(f"Keep it: tuneagent confirm {number}")
     if status.transaction.stands:
-        yield Paragraph(f"tuneagent rollback {number}", 2, Tone.PLAIN, "Give it back:")
+        lines.append(f"Give it back: tuneagent rollback {number}")
     if status.drifted and status.transaction.command:
-        yield Paragraph(safe(status.transaction.command), 2, Tone.PLAIN, "Apply it again:")
+        lines.append(f"Apply it again: {safe(status.transaction.command, LONGEST_LINE)}")
+    if lines:
+        yield Lines(tuple(lines), indent=2)
