@@ -27,6 +27,7 @@ ADAPTIVE, NUMBERS = "adaptive-rx", "rx-usecs tx-usecs"
 ALL = "adaptive-rx rx-usecs"
 NOW = Coalesce(rx_usecs=8, rx_max_frames=1, tx_usecs=16, tx_max_frames=0, adaptive_rx=False)
 TAP = replace(nics.TAP, parameter="rx-frames")
+BOTH = FEATURES | {Feature.NET_NOTF_COAL, Feature.NET_VQ_NOTF_COAL}
 real = [pytest.mark.namespaces, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
 
 
@@ -130,8 +131,9 @@ def test_numbers_that_the_kernel_chooses_are_not_set(tmp_path: Path) -> None:
     "value", ["adaptive-rx=on rx-usecs=50", "adaptive-rx=off rx-usecs=50", "adaptive-rx=off rx-usecs=8"]
 )
 def test_every_state_can_be_reached_from_every_other(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch, value: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
+    machine = nics.tree(tmp_path, coalesce=NOW, features=BOTH)
     driver = Driver(monkeypatch)
     actuator = Coalescing(machine)
     place = actuator.locate(KIND, target(ALL))
@@ -156,8 +158,9 @@ def test_the_lines_for_people_go_the_same_way(machine: Machine) -> None:
 
 
 def test_a_switch_that_is_refused_leaves_the_numbers_as_they_were(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    machine = nics.tree(tmp_path, coalesce=NOW, features=BOTH)
     driver = Driver(monkeypatch, refuses=errno.EIO, at=2)
     actuator = Coalescing(machine)
     place = actuator.locate(KIND, target(ALL))
@@ -168,7 +171,14 @@ def test_a_switch_that_is_refused_leaves_the_numbers_as_they_were(
     assert actuator.read(place) == "adaptive-rx=off rx-usecs=8"
 
 
-BOTH = FEATURES | {Feature.NET_NOTF_COAL, Feature.NET_VQ_NOTF_COAL}
+@pytest.mark.parametrize("features", [FEATURES, BOTH - {Feature.NET_NOTF_COAL}, BOTH - {Feature.NET_VQ_NOTF_COAL}])
+def test_a_driver_that_would_say_yes_and_do_nothing_is_not_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, features: frozenset[int]
+) -> None:
+    machine = nics.tree(tmp_path, coalesce=NOW, features=features)
+    driver = Driver(monkeypatch)
+    assert nics.refusal(Coalescing(machine), target(ADAPTIVE), "adaptive-rx=on").why is Why.FACT
+    assert driver.asked == []
 
 
 @pytest.mark.parametrize(
@@ -178,7 +188,7 @@ BOTH = FEATURES | {Feature.NET_NOTF_COAL, Feature.NET_VQ_NOTF_COAL}
         (errno.EINVAL, "tx-frames", "tx-frames=8", FEATURES, Why.FACT, "napi_defer_hard_irqs does without"),
         (errno.EINVAL, "tx-frames", "tx-frames=8", BOTH, Why.FAILED, "Invalid argument"),
         (errno.EOPNOTSUPP, ADAPTIVE, "adaptive-rx=on", BOTH - {52}, Why.FACT, "feature bit 52"),
-        (errno.EINVAL, ADAPTIVE, "adaptive-rx=on", BOTH - {52}, Why.FAILED, "Invalid argument"),
+        (errno.EINVAL, "rx-usecs", "rx-usecs=5", BOTH - {52}, Why.FAILED, "Invalid argument"),
         (errno.EOPNOTSUPP, "rx-usecs", "rx-usecs=5", BOTH, Why.FACT, "not supported"),
         (errno.EBUSY, "tx-frames", "tx-frames=1", FEATURES, Why.FACT, "while the interface is up"),
         (errno.EBUSY, "rx-usecs", "rx-usecs=5", BOTH, Why.LATER, "busy"),

@@ -6,12 +6,13 @@ import compileall
 import json
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.vm.machine import Machine, quoted
+from tests.vm.machine import Machine, booted, quoted
 from tests.vm.traffic import interrupts
 
 pytestmark = [pytest.mark.vm, pytest.mark.timeout(400)]
@@ -41,6 +42,13 @@ def by_hand(machine: Machine) -> dict[str, str]:
         lines.append(f"echo {256 << queue} > {QUEUES}/rx-{queue}/rps_flow_cnt")
     machine.run("set -e\n" + "\n".join(lines)).checked()
     return maps(machine)
+
+
+@pytest.fixture(scope="module", params=["6.1", "6.12"])
+def machine(vm_tier: None, request: pytest.FixtureRequest) -> Iterator[Machine]:  # noqa: ARG001 - must come first
+    """The guest under an older driver, which has no adaptive coalescing, and under one that has."""
+    with booted(kernel=request.param) as guest:
+        yield guest
 
 
 @pytest.fixture(scope="module")

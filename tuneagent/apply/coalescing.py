@@ -63,9 +63,13 @@ class Coalescing(EthtoolSettings):
     def write(self, place: Place, value: str) -> None:
         """One request; two where a switch goes on and numbers beside it are set, which virtio_net takes no other way.
 
-        Should the second be refused, the first is taken back.
+        Should the second be refused, the first is taken back. Where the device has no adaptive mode virtio_net says
+        yes and does nothing (virtnet_coal_params_supported()): there it is not asked.
         """
         before, values = self._now(place), self._values(place, value)
+        because = self._lacking(place.handle.nic)
+        if because and any(on is True for on in values.values()):
+            raise Refusal(Why.FACT, f"{place.where}: {because}")
         for number, step in enumerate(self.steps(values)):
             try:
                 self._set(place, step)
@@ -85,17 +89,22 @@ class Coalescing(EthtoolSettings):
 
     def refused(self, place: Place, values: Values, error: OSError) -> Refusal:
         """What a virtio device was not made for is a fact (virtnet_set_coalesce())."""
-        nic: Nic = place.handle.nic
         if error.errno == errno.EBUSY and "tx-frames" in values:
             return refusal(place.where, error, Why.FACT, _WHILE_UP)
-        if error.errno not in {errno.EOPNOTSUPP, errno.EINVAL} or nic.virtio is None:
-            return refusal(place.where, error)
-        offered = self._features(nic)
-        if offered is None or (Feature.NET_NOTF_COAL in offered and Feature.NET_VQ_NOTF_COAL in offered):
-            return refusal(place.where, error)
-        because = _NONE if Feature.NET_NOTF_COAL not in offered else _NOT_ADAPTIVE
-        known = error.errno == errno.EOPNOTSUPP or because == _NONE
-        return refusal(place.where, error, Why.FACT, because) if known else refusal(place.where, error)
+        because = self._lacking(place.handle.nic)
+        meant = {_NONE: {errno.EOPNOTSUPP, errno.EINVAL}, _NOT_ADAPTIVE: {errno.EOPNOTSUPP}}
+        if because is not None and error.errno in meant[because]:
+            return refusal(place.where, error, Why.FACT, because)
+        return refusal(place.where, error)
+
+    def _lacking(self, nic: Nic) -> str | None:
+        """What a virtio device was not made for; None where nothing is known to lack."""
+        offered = self._features(nic) if nic.virtio is not None else None
+        if offered is None:
+            return None
+        if Feature.NET_NOTF_COAL not in offered:
+            return _NONE
+        return _NOT_ADAPTIVE if Feature.NET_VQ_NOTF_COAL not in offered else None
 
     def _take_back(self, place: Place, before: Values) -> None:
         with suppress(OSError):
