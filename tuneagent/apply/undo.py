@@ -42,7 +42,8 @@ class Undoing:
         self._machine.lookup.forget()
         entries = {entry.index: entry for entry in before.entries}
         for entry in reversed(before.entries):
-            if entry.may_stand:
+            # One that was put off may have arrived all the same: a daemon that was too slow to answer did the work.
+            if entry.may_stand or entry.outcome is Outcome.DEFERRED:
                 outcome, detail = self._give_back(entry, before)
                 entries[entry.index] = replace(entry, outcome=outcome, detail=detail)
                 _noted(partial(journal.given_back, entry.index, outcome, detail))
