@@ -58,7 +58,13 @@ def _of_table(source: Source, irq: int) -> Counts | None:
 def _row(source: Source, irq: int) -> tuple[tuple[int, ...], InterruptRow] | None:
     """The table's CPUs and the interrupt's row; None where there is none, or no table."""
     try:
-        table = interrupts.parse(source.read("/proc/interrupts").text)
+        table = interrupts.parse(_only(source.read("/proc/interrupts").text, irq))
     except (SourceError, ParseError):
         return None
     return next(((table.cpus, row) for row in table.rows if row.irq == irq), None)
+
+
+def _only(text: str, irq: int) -> str:
+    """The table's head and this interrupt's row: to parse them all for each of 64 would take a second."""
+    head, *lines = text.split("\n")
+    return "\n".join((head, *(line for line in lines if line.partition(":")[0].strip() == str(irq))))
