@@ -150,6 +150,8 @@ class TrialState(StrEnum):
     DONE = "done"
     FAILED = "failed"
     """It did not come to a verdict; the machine is as before, and ``why`` says what happened."""
+    INTERRUPTED = "interrupted"
+    """Nobody ended it: its process died. Never written by a trial; the store says it of one that nobody runs."""
 
 
 @dataclass(frozen=True, slots=True)
