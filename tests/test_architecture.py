@@ -14,6 +14,7 @@ import tuneagent
 from tuneagent import observe
 from tuneagent.app.policy_files import RULE_NAMES
 from tuneagent.model.policy import Action
+from tuneagent.observe import whole
 from tuneagent.plan import registry
 
 ROOT = Path(tuneagent.__file__).parent
@@ -157,7 +158,7 @@ def test_every_package_has_its_row() -> None:
 
 def test_every_collector_is_registered() -> None:
     modules = {name for _, name, _ in pkgutil.iter_modules(observe.__path__)}
-    assert {module.__name__.rsplit(".", 1)[1] for module in observe.COLLECTORS} == modules - {"gaps"}
+    assert {module.__name__.rsplit(".", 1)[1] for module in whole.COLLECTORS} == modules - {"gaps", "whole"}
 
 
 def test_every_rule_is_registered_and_has_its_page() -> None:
