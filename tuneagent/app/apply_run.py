@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tuneagent.app import applying, denied, exits, policy_files, signals, told, trust, writer_process, writing
+from tuneagent.app import (
+    applying,
+    denied,
+    exits,
+    policy_files,
+    signals,
+    site_source,
+    told,
+    trust,
+    writer_process,
+    writing,
+)
 from tuneagent.app.denied import BadRequest, Forbidden
 from tuneagent.app.inputs import InputError
 from tuneagent.app.watch import Place
@@ -19,12 +30,13 @@ from tuneagent.model.transaction import Outcome, Transaction
 
 if TYPE_CHECKING:
     from tuneagent.app.apply import Options
+    from tuneagent.app.writing import Objection
 
 
 def run(ask: applying.Ask, chosen: Options) -> int:
     """The exit code; what stops it before anything is touched is a ClickException."""
     _check_trust(ask)
-    source = applying.source_of(ask.tree, ask.connect)
+    source = site_source.source_of(ask.tree, ask.connect)
     place = Place(ask.tree, chosen.state)
     site = writing.Site(place, source)
     _stop(site.forbidden((), in_container=ask.in_container))
@@ -45,7 +57,7 @@ def _check_trust(ask: applying.Ask) -> None:
             raise Forbidden(error.message) from error
 
 
-def _stop(objection: writing.Objection | None) -> None:
+def _stop(objection: Objection | None) -> None:
     if objection is not None:
         kind = Forbidden if objection.forbidden else BadRequest
         raise kind(f"{objection.detail}; {objection.remedy}; nothing was changed")
@@ -97,7 +109,7 @@ class _Run:
             if outdated:
                 raise InputError("\n".join(f"{self.ask.plan}: {one}; nothing was changed" for one in outdated))
 
-    def _refused(self, planned: Sequence[PlannedChange]) -> writing.Objection | None:
+    def _refused(self, planned: Sequence[PlannedChange]) -> Objection | None:
         most, with_disk = self.chosen.max_changes, self.chosen.include_journal_disk
         return self.site.refused(planned, most=most, with_disk=with_disk)
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tuneagent.app.inputs import InputError, json_value, trees_as_sources
+from tuneagent.app.inputs import InputError, json_value
+from tuneagent.app.site_source import source_of
 from tuneagent.model.apply_report import PlannedChange
 from tuneagent.model.plan import ORDER, Advice, Change, Declined, TunableKind
 from tuneagent.model.policy import Disruption
@@ -142,15 +143,6 @@ class Planner:
         if self._ask.in_container and seen.identity is not None:
             seen = replace(seen, identity=replace(seen.identity, container=None))
         return rates.alone(seen)
-
-
-def source_of(tree: Path | None, connect: tuple[str, ...] = ()) -> Source:
-    """The reading side of this machine, or of a tree. InputError for what is no tree."""
-    if tree is not None:
-        return trees_as_sources((tree,))[0]
-    from tuneagent.machine.live import Live
-
-    return Live(connect=connect, locks=False)
 
 
 class _Chosen:

@@ -27,11 +27,11 @@ def command(*, number: int | None, tree: Path | None, state: Path | None, as_jso
     Exit codes: 0 it stays, or nothing waits; 1 it is too late, and it is undone; 2 there is no such transaction;
     4 not permitted.
     """
-    from tuneagent.app import applying, denied, told, writing
+    from tuneagent.app import denied, site_source, told, writing
     from tuneagent.app.watch import Place
 
     place = Place(tree, state)
-    site = writing.Site(place, applying.source_of(tree))
+    site = writing.Site(place, site_source.source_of(tree))
     with denied.told(), site.alone():
         made = _confirmed(site, place, denied.loaded(site, number) if number is not None else _waiting(site))
     return told.tell(made, as_json=as_json, color=color)

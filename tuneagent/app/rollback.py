@@ -61,9 +61,9 @@ def command(*, tree: Path | None, state: Path | None, connect: tuple[str, ...], 
         raise click.UsageError("give an ID or --all, and not both")
     if chosen.by_hand and chosen.as_json:
         raise click.UsageError("--print writes shell lines: leave out --json")
-    from tuneagent.app import applying, denied, told, writing
+    from tuneagent.app import denied, site_source, told, writing
 
-    site = writing.Site(chosen.place, applying.source_of(tree, connect))
+    site = writing.Site(chosen.place, site_source.source_of(tree, connect))
     if chosen.by_hand:
         with denied.told(), denied.damage():
             return _print(site, chosen)

@@ -36,11 +36,11 @@ def command(
     Exit codes: 0 all stands as it was applied, or nothing is; 2 there is no such transaction; 4 not permitted;
     6 something drifted, a transaction was left in the middle, or was not confirmed in time.
     """
-    from tuneagent.app import applying, denied, output, writing
+    from tuneagent.app import denied, output, site_source, writing
     from tuneagent.app.watch import Place
 
     place = Place(tree, state)
-    site = writing.Site(place, applying.source_of(tree, connect))
+    site = writing.Site(place, site_source.source_of(tree, connect))
     with denied.told():
         made = _report(site, place, number)
     if as_json:

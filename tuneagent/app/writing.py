@@ -7,15 +7,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tuneagent import __version__
 from tuneagent.app import writer_process
 from tuneagent.app.signals import Interruptions
 from tuneagent.app.watch import Place, Watch, call_off
-from tuneagent.apply import guards
 from tuneagent.apply import transaction as transactions
 from tuneagent.apply.actuator import Refusal, Why
-from tuneagent.apply.guards import Objection, confirm_default
 from tuneagent.apply.journal import Journal, JournalError, Store
 from tuneagent.apply.lookup import Lookup
 from tuneagent.apply.machine import Machine
@@ -23,7 +22,6 @@ from tuneagent.apply.registry import actuators
 from tuneagent.apply.standing import Look, facts
 from tuneagent.apply.transaction import Failed, Wanted, Work, key_of
 from tuneagent.apply.undo import Undoing
-from tuneagent.machine import journal_disk
 from tuneagent.machine.source import Source
 from tuneagent.machine.state_directory import DEFAULT, Lock, LockHeldError, StateDirectory
 from tuneagent.machine.sysroot import now
@@ -31,10 +29,11 @@ from tuneagent.machine.writable import WritableRoot
 from tuneagent.model.apply_report import PlannedChange
 from tuneagent.model.errors import SourceError
 from tuneagent.model.transaction import Deadline, State, Transaction, TransactionStatus
-from tuneagent.observe import identity
-from tuneagent.observe.gaps import Gaps
 
-__all__ = ["Failed", "JournalError", "Objection", "Refusal", "Request", "Site", "Why", "confirm_default"]
+if TYPE_CHECKING:
+    from tuneagent.apply.guards import Objection
+
+__all__ = ["Failed", "JournalError", "Objection", "Refusal", "Request", "Site", "Why"]
 """For the commands: of what writes they see this module alone."""
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
@@ -85,12 +84,19 @@ class Site:
         """Why this process may not make these changes, as far as that is known before; in a tree of files it may."""
         if not self.machine.live:
             return None
+        from tuneagent.apply import guards
+        from tuneagent.observe import identity
+        from tuneagent.observe.gaps import Gaps
+
         changes = [one.change for one in planned]
         who = identity.observe(Gaps(self._source))
         return guards.permission(who, changes, root=os.geteuid() == 0, in_container=in_container)
 
     def refused(self, planned: Sequence[PlannedChange], *, most: int, with_disk: bool) -> Objection | None:
         """Why these changes are not made, whoever asks."""
+        from tuneagent.apply import guards
+        from tuneagent.machine import journal_disk
+
         disk = frozenset[int]()
         if self.machine.live and not with_disk:
             disk = journal_disk.interrupts(self._source, self.directory.path).irqs
@@ -258,6 +264,13 @@ class Site:
         if one.writer is None or (self.machine.live and one.boot_id != self.boot_id):
             return False
         return writer_process.runs(one.writer)
+
+
+def confirm_default(*, disrupts: bool, ssh: bool, terminal: bool) -> float | None:
+    """Seconds within which to confirm where nobody said; None where it need not be confirmed."""
+    from tuneagent.apply import guards
+
+    return guards.confirm_default(disrupts=disrupts, ssh=ssh, terminal=terminal)
 
 
 def _boot_id(source: Source) -> str | None:
