@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from statistics import NormalDist
 from typing import Any
 
+from tuneagent.model.histogram import bucket_of
 from tuneagent.model.load import Histogram, LoadKind, LoadResult, LoadSpec
 from tuneagent.model.plan import Change, Target, TunableKind
 from tuneagent.model.policy import Guard
@@ -132,7 +135,7 @@ def pin(number: int = 7, pairs: int = 12, **changes: Any) -> Trial:
         by_kind = {name: part * metrics["exits_per_sec"] for name, part in kinds.items()}
         missing = {"lock_waits_per_sec": "no tracepoint: not permitted"}
         made = round_of(arm, metrics, queues, by_kind, missing=missing, steal_percent=0.4)
-        return replace(made, load=load_result(rate, metrics["latency_p50_us"] * 1000, arm))
+        return replace(made, load=load_result(rate, metrics["latency_p50_us"] * 1000))
 
     rounds = _rounds(pairs, measured, 0.095)
     odd = replace(
@@ -227,16 +230,19 @@ def round_of(
     return Round(0, 0, arm, 0, ROUND_S, metrics, queue_interrupts=queues or {}, exits_by_kind=exits or {}, **fields)
 
 
-def load_result(rate: float, median_ns: float, arm: Arm) -> LoadResult:
-    """Latencies in a few dozen buckets with a tail; which latency a bucket means is the histogram's business."""
-    base = 900 if arm is Arm.A else 840
-    counts = {base + 7 * step: max(1, round(4_000 * math.exp(-(((step - 8) / 6) ** 2)))) for step in range(40)}
-    total = sum(counts.values())
-    histogram = Histogram(counts, total, round(total * median_ns), round(median_ns / 4), round(median_ns * 9))
+def load_result(rate: float, median_ns: float) -> LoadResult:
+    """Latencies as they are: log-normal about their median, with one stall of 40 times that."""
+    transactions = round(rate * ROUND_S)
+    values = [
+        round(median_ns * math.exp(0.55 * NormalDist().inv_cdf((one + 0.5) / transactions)))
+        for one in range(transactions - 1)
+    ]
+    values.append(round(40 * median_ns))
+    counts = Counter(map(bucket_of, values))
     return LoadResult(
         seconds=ROUND_S,
-        transactions=round(rate * ROUND_S),
-        latency=histogram,
+        transactions=transactions,
+        latency=Histogram(dict(counts), transactions, sum(values), values[0], values[-1]),
         client_cpu_s=1.9,
         server_cpu_s=2.3,
         client_cpus=(2, 3),
