@@ -47,7 +47,7 @@ class LoadSpec:
 class Histogram:
     """Latencies in buckets of at most 1 % width; ``counts`` by index, of the values that came.
 
-    ``measure.histogram`` says which latency an index means. In an open loop latencies count from when a request was
+    ``model.histogram`` says which latency an index means. In an open loop latencies count from when a request was
     due, not from when it was sent, so that a stall of the other side is not left out.
     """
 
