@@ -12,7 +12,8 @@ import pytest
 
 import tuneagent
 from tuneagent import observe
-from tuneagent.app.policy_files import RULE_NAMES
+from tuneagent.app.policy_files import rule_names
+from tuneagent.diagnose import NAMES
 from tuneagent.model.policy import Action
 from tuneagent.observe import whole
 from tuneagent.plan import registry
@@ -163,9 +164,9 @@ def test_every_collector_is_registered() -> None:
 
 def test_every_rule_is_registered_and_has_its_page() -> None:
     pages = {path.stem for path in (ROOT / "diagnose" / "pages").glob("*.md")}
-    assert pages == set(RULE_NAMES)
+    assert pages == set(NAMES) == rule_names()
     judging = {path.stem for path in (ROOT / "diagnose").glob("*.py") if "def judge" in path.read_text()}
-    assert judging == {name.replace("-", "_") for name in RULE_NAMES}
+    assert judging == {name.replace("-", "_") for name in rule_names()}
 
 
 def test_every_action_has_a_solver() -> None:

@@ -16,7 +16,7 @@ from tuneagent.app import exits, options
 def command(*, name: str | None, directories: tuple[Path, ...]) -> int:
     """Print the page of a rule or a policy; `json` for the keys of --json; without a name, list all pages."""
     from tuneagent.app import output, policy_files
-    from tuneagent.app.policy_files import RULE_NAMES
+    from tuneagent.app.policy_files import rule_names
     from tuneagent.report import plain
     from tuneagent.report.page_text import listed
     from tuneagent.report.policy_text import page
@@ -24,11 +24,11 @@ def command(*, name: str | None, directories: tuple[Path, ...]) -> int:
     width = output.terminal_width()
     policies = {policy.name: policy for policy in policy_files.policies(directories)}
     if name is None:
-        rows = [(rule, _first_sentence(_page(rule))) for rule in sorted(RULE_NAMES)]
+        rows = [(rule, _first_sentence(_page(rule))) for rule in sorted(rule_names())]
         rows += [(policy.name, policy.title) for policy in policies.values()]
         rows.append(("json", "the keys of --json"))
         click.echo(listed(rows, width))
-    elif name in RULE_NAMES:
+    elif name in rule_names():
         click.echo(_fitted(_page(name), width), nl=False)
     elif name == "json":
         keys = resources.files("tuneagent.report").joinpath("json.md").read_text("utf-8")
@@ -36,7 +36,7 @@ def command(*, name: str | None, directories: tuple[Path, ...]) -> int:
     elif name in policies:
         click.echo(page(policies[name], width or plain.WIDTH), nl=False)
     else:
-        raise click.UsageError(_unknown(name, [*RULE_NAMES, *policies, "json"]))
+        raise click.UsageError(_unknown(name, [*rule_names(), *policies, "json"]))
     return exits.DONE
 
 

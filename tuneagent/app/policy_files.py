@@ -12,12 +12,10 @@ import click
 
 import tuneagent
 from tuneagent.app.inputs import InputError
-from tuneagent.diagnose import NAMES
 from tuneagent.model.policy import Policy
 from tuneagent.plan.fault import PolicyError
 from tuneagent.plan.policy_load import load
 
-RULE_NAMES = frozenset(NAMES)
 MOST_FILES = 1000
 LARGEST_FILE_BYTES = 64 * 1024
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -32,18 +30,25 @@ def shipped() -> Path:
 
 
 @cache
+def rule_names() -> frozenset[str]:
+    """Every rule's name. By their pages, for the rules themselves are forty modules that an apply has no use for."""
+    return frozenset(path.stem for path in (Path(tuneagent.__file__).parent / "diagnose" / "pages").glob("*.md"))
+
+
+@cache
 def policies(directories: tuple[Path, ...] = ()) -> tuple[Policy, ...]:
     """All policies, shipped ones first, read once; InputError that lists every fault of every file."""
     texts: dict[str, str] = {}
     for directory in (shipped(), *directories):
         texts |= _texts(directory)
     try:
-        return load(texts, RULE_NAMES)
+        return load(texts, rule_names())
     except PolicyError as error:
         raise InputError(str(error)) from error
 
 
-def named(names: Sequence[str], directories: tuple[Path, ...] = ()) -> tuple[Policy, ...]:
+@cache
+def named(names: tuple[str, ...], directories: tuple[Path, ...] = ()) -> tuple[Policy, ...]:
     """The policies of these names; where all of them are shipped, no other file is read. UsageError for others."""
     files = [shipped() / f"{name}.yaml" for name in names if _NAME.fullmatch(name)]
     if not directories and len(files) == len(names) and all(map(_is_file, files)):
@@ -67,7 +72,7 @@ def check(paths: Sequence[Path]) -> tuple[Policy, ...]:
     for path in paths:
         texts |= _texts(path) if _is_directory(path) else {str(path): _text(path)}
     try:
-        return load(texts, RULE_NAMES)
+        return load(texts, rule_names())
     except PolicyError as error:
         raise InputError(str(error)) from error
 
