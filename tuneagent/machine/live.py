@@ -15,8 +15,6 @@ from tuneagent.machine import (
     kvm_stats_fd,
     libvirt_domains,
     links,
-    lock_counting,
-    lock_recording,
     monitor,
     processes,
     queue_statistics,
@@ -25,8 +23,7 @@ from tuneagent.machine import (
 from tuneagent.machine.kvm_stats_fd import KvmStatistics
 from tuneagent.machine.libvirt_connection import Connections, Patience
 from tuneagent.machine.libvirt_domains import Domains
-from tuneagent.machine.lock_counting import LockCounting
-from tuneagent.machine.lock_recording import LockRecorder
+from tuneagent.machine.locks import COUNTS, RECORD, Locks
 from tuneagent.machine.reasons import RUN_AS_ROOT
 from tuneagent.machine.source import Captured, Process
 from tuneagent.machine.sysroot import Sysroot
@@ -54,9 +51,8 @@ class Live(Sysroot):
         self._libvirt = Connections(connect, patience=patience)
         self._monitors = Connections(connect, read_only=False, patience=patience)
         self._allow_monitor = allow_monitor
-        self._counting = LockCounting()
-        self._recorder = LockRecorder()
-        weakref.finalize(self, _close, self._libvirt, self._monitors, self._counting, self._recorder)
+        self._locks = Locks(counted=locks)
+        weakref.finalize(self, _close, self._libvirt, self._monitors, self._locks)
         self._domains = Domains(self._libvirt)
         self._kvm = KvmStatistics()
         self._listing: tuple[int, tuple[tuple[str, str], ...]] | None = None
@@ -70,8 +66,8 @@ class Live(Sysroot):
             kvm_stats_fd.NAME: self._kvm_statistics,
             domain_statistics.NAME: lambda: domain_statistics.read(self._libvirt),
             monitor.NAME: self._virtio_status,
-            lock_counting.NAME: self._counting.read if locks else _not_counted,
-            lock_recording.NAME: self._recorder.read,
+            COUNTS: self._locks.counts,
+            RECORD: self._locks.record,
         }
         """Every source that is no file. Each raises SourceError only, and ends within seconds."""
 
@@ -96,11 +92,11 @@ class Live(Sysroot):
 
         Returns at once and never raises: what went wrong is the answer to that question.
         """
-        self._recorder.start(seconds)
+        self._locks.start(seconds)
 
     def close(self) -> None:
         """Ends what is open; a later question opens it again."""
-        _close(self._libvirt, self._monitors, self._counting, self._recorder)
+        _close(self._libvirt, self._monitors, self._locks)
 
     def _irqbalance_bans(self) -> Any:
         try:
@@ -122,10 +118,6 @@ class Live(Sysroot):
         return monitor.read(self._monitors)
 
 
-def _not_counted() -> Any:
-    raise SourceError(lock_counting.NAME, Reason.ABSENT, "switched off by --contention never")
-
-
-def _close(*several: Connections | LockCounting | LockRecorder) -> None:
+def _close(*several: Connections | Locks) -> None:
     for one in several:
         one.close()
