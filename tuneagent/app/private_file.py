@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from tuneagent.app.inputs import InputError
@@ -13,18 +14,23 @@ MODE = 0o600
 
 
 def write(file: Path, text: str, *, over: bool) -> None:
-    """Write ``text``; ``over`` replaces a regular file that is there.
+    """Write ``text``; ``over`` replaces a regular file that is there. As :func:`write_pieces`."""
+    write_pieces(file, (text,), over=over)
+
+
+def write_pieces(file: Path, pieces: Iterable[str], *, over: bool) -> None:
+    """Write one piece after the other; ``over`` replaces a regular file that is there.
 
     Raises InputError where something is in the way (a link, a device, a pipe, a directory; a file without ``over``) or
     writing fails; what was there before is then as it was.
     """
     try:
         if not over:
-            _create(file, text)
+            _create(file, pieces)
             return
         _refuse_special(file)
         beside = file.with_name(f".{file.name}.{os.getpid()}.new")
-        _create(beside, text)
+        _create(beside, pieces)
         beside.replace(file)
     except OSError as error:
         raise InputError(f"{file}: {error.strerror or error}") from error
@@ -45,13 +51,13 @@ def check(file: Path, *, over: bool) -> None:
         raise InputError(f"{file}: {error.strerror or error}") from error
 
 
-def _create(file: Path, text: str) -> None:
+def _create(file: Path, pieces: Iterable[str]) -> None:
     # O_EXCL follows no link and opens no device: what we write to is ours from its first byte.
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, MODE)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as out:
             os.fchmod(out.fileno(), MODE)
-            out.write(text)
+            out.writelines(pieces)
             out.flush()
             os.fsync(out.fileno())
     except BaseException:

@@ -38,7 +38,7 @@ def option(function: F) -> F:
 
 
 def default_path() -> Path:
-    """root's belong to the machine; another user's are below XDG_STATE_HOME, which counts where it is absolute."""
+    """Root's belong to the machine; another user's are below XDG_STATE_HOME, which counts where it is absolute."""
     if os.geteuid() == 0:
         return Path(_SYSTEM, NAME)
     told = os.environ.get("XDG_STATE_HOME", "")
