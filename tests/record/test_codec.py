@@ -137,7 +137,7 @@ BAD_TEXTS = {
     "deep": (b"[" * 100_000, "nested too deep"),
     "digits": (b"1" * 5000, "a number of thousands of digits"),
     "bytes": (b'{"a": "\xff"}', "not UTF-8 at byte 7"),
-    "cut": (b'{"a": ', "not JSON: Expecting value"),
+    "cut": (b'{"a": ', "not JSON at character 7: Expecting value"),
     "two": (b"{} {}", "Extra data"),
     "values": (b"[" + b"0," * 4_000_000 + b"0]", "more than 4000000 values"),
 }

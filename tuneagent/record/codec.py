@@ -89,6 +89,8 @@ def loads(text: bytes) -> Any:
         raise ParseError("nested too deep") from None
     except UnicodeDecodeError as error:
         raise ParseError(f"not UTF-8 at byte {error.start}") from None
+    except json.JSONDecodeError as error:  # of one line, so its column is the place
+        raise ParseError(f"not JSON at character {error.pos + 1}: {error.msg}") from None
     except ValueError as error:
         # Of a long number Python tells only how to raise its own limit.
         said = "a number of thousands of digits" if "set_int_max_str_digits" in str(error) else str(error)
