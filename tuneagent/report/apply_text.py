@@ -169,7 +169,7 @@ def _transaction(report: ApplyReport, transaction: Transaction, *, diff: bool) -
         yield Paragraph(safe(transaction.damage, LONGEST_REASON), 2, Tone.CRITICAL, "Its journal is damaged:")
     if not transaction.entries:
         return
-    if report.command is Command.CONFIRM or report.result is Result.APPLIED:
+    if report.command is Command.CONFIRM or report.result in {Result.APPLIED, Result.DECLINED}:
         yield written(transaction.entries)
         yield from _lasts(transaction)
     else:
