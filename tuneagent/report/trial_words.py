@@ -104,12 +104,17 @@ def title(name: str) -> str:
     return safe(metrics.metric(name).title)
 
 
+def unit(name: str) -> str:
+    """``µs``, ``%``; empty where the title says it, or there is none."""
+    return value(name, 0).partition(" ")[2]
+
+
 def value(name: str, number: float | None) -> str:
     """A value of a metric with its unit."""
     if number is None:
         return NOT_KNOWN
-    unit = metrics.metric(name).unit
-    return figure(number) + _UNITS.get(unit, f" {safe(unit)}" if unit else "")
+    told = metrics.metric(name).unit
+    return figure(number) + _UNITS.get(told, f" {safe(told)}" if told else "")
 
 
 def change(effect: Effect) -> str:
