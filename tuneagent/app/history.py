@@ -40,13 +40,14 @@ def command(
     """
     from tuneagent import __version__
     from tuneagent.app import output
-    from tuneagent.model.history import TrialFilter
+    from tuneagent.model.history import TrialFilter, TrialSummary
 
     asked = TrialFilter(
         policy, subject, None if state is None else TrialState(state), None if verdict is None else Decision(verdict)
     )
     path = str(store or trial_store.default_path())
-    rows, total = (), 0
+    rows: tuple[TrialSummary, ...] = ()
+    total = 0
     if trial_store.is_there(store):
         with trial_store.opened(store) as trials:
             rows, total = trials.list(limit, offset, asked), trials.count(asked)
