@@ -16,6 +16,7 @@ from tuneagent.load.control import Control
 from tuneagent.load.dial import PATIENCE_S, Target, target
 from tuneagent.load.errors import LoadError
 from tuneagent.load.flows import dialled
+from tuneagent.load.hooks import NO_HOOKS, Hooks
 from tuneagent.load.loop import Loop
 from tuneagent.load.spread import Share
 from tuneagent.load.tally import Phases, Times
@@ -30,14 +31,6 @@ _START_S = 0.05
 _LOOK_S = 0.1
 _BUSY = 0.95
 _KEPT_RATE = 0.99
-
-
-@dataclass(frozen=True, slots=True)
-class Hooks:
-    """Called in our own process at the edges of the measured seconds, while the load runs."""
-
-    began: Callable[[], None] | None = None
-    ended: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +53,7 @@ def run(
     token: str,
     warm_up_s: float = WARM_UP_S,
     cool_down_s: float = 0.0,
-    hooks: Hooks = Hooks(),
+    hooks: Hooks = NO_HOOKS,
 ) -> LoadResult:
     """Runs a load of kind ``tcp-rr`` or ``udp-rr`` against `tuneagent load serve`.
 
