@@ -29,6 +29,7 @@ COMMANDS = {
     "report": ("tuneagent.app.report", "Tell a trial in full, as text, JSON or one page; or compare two."),
     "export": ("tuneagent.app.export", "Write trials as lines of JSON, with every round."),
     "import": ("tuneagent.app.import_trials", "Read in what export wrote."),
+    "load": ("tuneagent.app.load", "Measure request and response rates between two machines."),
     "contention": ("tuneagent.app.contention", "Say who waits for which of the kernel's locks."),
     "profile": ("tuneagent.app.profile", "Rank the kernel's functions by their CPU time, or what changed in it."),
     "snapshot": ("tuneagent.app.snapshot", "Write what this machine shows, raw, as one file or a tree."),
