@@ -304,6 +304,22 @@ def test_an_empty_effective_affinity_tells_nothing(passing: Callable[..., Passin
     assert tree.seen()[0] is Effect.VERIFIED
 
 
+def test_whoever_sets_another_at_once_is_named(passing: Callable[..., Passing]) -> None:
+    tree = passing()
+    tree.actuator.write(tree.place, "3")
+    put(tree.root, PATH, "0-1\n")
+    assert tree.seen() == (Effect.CONTRADICTED, "'0-1' was set there after 3 was written")
+    put(tree.root, f"/proc/irq/{IRQ}/affinity_hint", "3\n")
+    tree.actuator, tree.place = located(tree.root)
+    tree.actuator.write(tree.place, "3")
+    put(tree.root, PATH, "0-1\n")
+    tree.come(cpu1=FEW + 1)
+    assert tree.seen() == (
+        Effect.CONTRADICTED,
+        "'0-1' was set there after 3 was written: the driver set it anew (its affinity hint)",
+    )
+
+
 def test_a_mark_of_before_serves_where_nothing_was_written_here(passing: Callable[..., Passing]) -> None:
     tree = passing(effective=None)
     tree.come(cpu1=1, cpu3=6)
@@ -358,7 +374,7 @@ def test_irqbalance_where_it_may(tmp_path: Path) -> None:
     assert meddler(tmp_path / "free", "2") == "irqbalance runs and was not told to leave it"
     guest(tmp_path / "told", irqbalance=("/usr/sbin/irqbalance", f"--banirq={IRQ}"))
     assert meddler(tmp_path / "told", "2") == ""
-    guest(tmp_path / "named", irqbalance=("/usr/sbin/irqbalance", "--banmod=virtio0-"))
+    guest(tmp_path / "named", irqbalance=("/usr/sbin/irqbalance", "--banmod=virtio"))
     assert meddler(tmp_path / "named", "2") == ""
 
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from tuneagent.model.cpuset import CpuSet
 
+_DRIVER = "virtio-pci"
+"""Of a virtio device on PCI (drivers/virtio/virtio_pci_common.c)."""
+
 
 @dataclass(frozen=True, slots=True)
 class IrqbalanceConfig:
@@ -66,14 +69,24 @@ class Irqbalance:
     """--banmod of the process itself."""
 
     def leaves(self, irq: int, actions: tuple[str, ...]) -> bool:
-        """Whether it was told to leave this interrupt alone, by number or by a part of a handler's name (--banmod).
+        """Whether it was told to leave this interrupt alone, by number or by a part of a name (--banmod).
 
-        The process's own word and the file's count alike: a unit may pass options that no file holds.
+        The process's own word and the file's count alike: a unit may pass options that no file holds. What some
+        versions of it would move is not left alone.
         """
         numbers, modules = self.banned_irqs, self.banned_modules
         if self.config is not None:
             numbers, modules = numbers | self.config.banned_irqs, modules + self.config.banned_modules
-        return irq in numbers or any(module and module in name for module in modules for name in actions)
+        return irq in numbers or any(module and _is_named(module, actions) for module in modules)
+
+
+def _is_named(module: str, actions: tuple[str, ...]) -> bool:
+    """Whether every version of irqbalance takes the interrupt of a virtio device for one of this module.
+
+    Versions of it compare the last word of the interrupt's row; later ones, for a device on PCI, the name of its driver
+    alone (classify.c ``check_for_irq_ban``). Of a line that several devices share it may see another one's driver.
+    """
+    return len(actions) == 1 and all(module in name for name in (_DRIVER, *actions[0].split()[-1:]))
 
 
 def order_by_hand(socket: str, banned: Sequence[int]) -> str:
