@@ -129,7 +129,17 @@ class IrqAffinity(KernelFile):
         grown = None
         if since is not None and since.counts is not None and now.counts is not None:
             grown = irq_counts.growth(since.counts, now.counts)
-        return _judged(cpus, now.effective, grown)
+        seen = _judged(cpus, now.effective, grown)
+        if seen.effect is Effect.VERIFIED or place.handle.written is None:
+            return seen
+        there = self.read(place)
+        return seen if self.same(there, value) else self._changed_since(place, value, there)
+
+    def _changed_since(self, place: Place, value: str, there: str) -> Seen:
+        """Somebody was faster than the look at the effect, and would be again."""
+        who = self.meddler(place, value, there)
+        detail = f"{shown(there)} was set there after {value} was written"
+        return Seen(Effect.CONTRADICTED, f"{detail}: {who}" if who else detail)
 
     def meddler(self, place: Place, value: str, now: str) -> str:  # noqa: ARG002 - it does not matter what it was
         """The driver, where its hint stands there, or irqbalance, where it runs and may move this interrupt."""
