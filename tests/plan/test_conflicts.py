@@ -2,11 +2,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from tests import make
 from tests.plan import build
 from tests.plan.test_solve import PILED, ids, of, reasons, with_balance
 from tuneagent.model.cpuset import CpuSet
+from tuneagent.model.irqbalance import IrqbalanceConfig
 from tuneagent.model.nic import Channels, Coalesce, RxQueue
+from tuneagent.model.plan import Plan, TunableKind
 from tuneagent.model.policy import Action
 from tuneagent.model.virtio import Feature
 from tuneagent.plan.conflicts import CONFLICTS
@@ -103,3 +107,47 @@ def test_the_ban_in_the_file_wins_over_the_one_over_the_socket() -> None:
     assert "and lasts (ban:eth0)" in reasons(answer)["now:eth0"]
     without = replace(told, irqbalance=build.balance(None, socket="/run/irqbalance/irqbalance612.sock"))
     assert ids(plan(make.view(without), (build.finding("fight"),), policies)) == ["now:eth0"]
+
+
+def asked(*names: str, config: IrqbalanceConfig | None, banned: frozenset[int] = frozenset()) -> Plan:
+    """What comes of policies that were asked for by name, where irqbalance runs and has its socket."""
+    policies = (
+        build.policy(Action.IRQBALANCE_BAN, Action.PIN_QUEUE_INTERRUPTS, name="pin"),
+        build.policy(Action.IRQBALANCE_BAN, name="ban"),
+        build.policy(Action.IRQBALANCE_BAN_NOW, name="now"),
+    )
+    runs = build.balance(config, socket="/run/irqbalance/irqbalance612.sock", banned_irqs=banned)
+    return plan(make.view(replace(PILED, irqbalance=runs)), (), [one for one in policies if one.name in names], names)
+
+
+@pytest.mark.parametrize("config", [None, build.config("--debug"), build.config(errors=("line 1: no value",))])
+def test_with_a_ban_over_the_socket_pinning_needs_none_in_the_file(config: IrqbalanceConfig | None) -> None:
+    answer = asked("now", "pin", config=config)
+    assert sorted(ids(answer)) == ["now:eth0", "pin:eth0"]
+    (pin,) = [one for one in answer.advice if one.policy == "pin"]
+    assert {change.kind for change in pin.changes} == {TunableKind.IRQ_AFFINITY}
+    assert not any("irqbalance" in note for note in pin.notes)
+
+
+def test_nor_once_that_ban_is_in_force() -> None:
+    every = frozenset(line.irq for line in PILED.irqs or ())
+    answer = asked("now", "pin", config=None, banned=every)
+    assert ids(answer) == ["pin:eth0"]
+    assert not any("irqbalance" in note for note in answer.advice[0].notes)
+
+
+def test_a_ban_in_the_file_that_was_asked_for_too_stands_and_lasts() -> None:
+    answer = asked("ban", "now", "pin", config=build.config("--debug"))
+    assert ids(answer) == ["ban:eth0", "pin:eth0"]
+    assert "and lasts (ban:eth0)" in reasons(answer)["now:eth0"]
+
+
+def test_a_ban_over_the_socket_that_nobody_named_gives_way_to_the_pinning_s_own() -> None:
+    policies = (
+        build.policy(Action.IRQBALANCE_BAN, Action.PIN_QUEUE_INTERRUPTS, name="pin"),
+        build.policy(Action.IRQBALANCE_BAN_NOW, name="now"),
+    )
+    runs = build.balance(build.config("--debug"), socket="/run/irqbalance/irqbalance612.sock")
+    answer = plan(make.view(replace(PILED, irqbalance=runs)), (build.finding(),), policies)
+    assert ids(answer) == ["pin:eth0"]
+    assert answer.advice[0].changes[0].kind is TunableKind.IRQBALANCE_BAN

@@ -23,6 +23,7 @@ NO_SOLVERS = {
     "questions",
     "queue_homes",
     "registry",
+    "scope",
     "situation",
     "solve",
 }

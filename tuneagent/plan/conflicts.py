@@ -47,6 +47,7 @@ CONFLICTS: tuple[Conflict, ...] = (
         frozenset({Action.PIN_QUEUE_INTERRUPTS, Action.IRQBALANCE_BAN}),
         Action.IRQBALANCE_BAN,
         "the pinning on this interface includes the ban",
+        TunableKind.IRQBALANCE_BAN,
     ),
     # A ban keeps irqbalance for all other devices; stopping it takes their balancing away too: the smaller step wins,
     # unless it cannot be made (no configuration file), and then stopping is what keeps the pins.

@@ -26,13 +26,13 @@ def solve(situation: Situation) -> Solution | Declined:
         return situation.declined("whether irqbalance runs is not known; if it does, it will undo pins within seconds")
     if not balance.running:
         return situation.declined("irqbalance is not running, so there is nothing to ban")
+    missing = unbanned(situation, nic, balance)
+    if not missing:
+        return Solution()
     config = balance.config
     reason = _unusable(config)
     if config is None or reason:
         return situation.declined(reason)
-    missing = unbanned(situation, nic, balance)
-    if not missing:
-        return Solution()
     return Solution((_change(nic, config, missing),), _notes(balance, config))
 
 

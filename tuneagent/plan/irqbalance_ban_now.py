@@ -12,7 +12,7 @@ from tuneagent.plan.irqbalance_ban import listed, unbanned
 from tuneagent.plan.situation import Situation, Solution, nic_target
 
 _ENDS = "ends with irqbalance's process: a restart, an update of its package, a reboot; irqbalance-ban-queues lasts"
-_REPLACES = "an order replaces the whole list: the lines below hold the bans that the process is known to have by now"
+_REPLACES = "an order replaces the whole list, so it names the bans again that the process is known to have by now"
 _ANEW = "irqbalance places every interrupt that is not banned anew at its next look"
 
 

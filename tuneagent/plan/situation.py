@@ -32,6 +32,8 @@ class Situation:
     nic: Nic | None
     pinning: bool = False
     """Whether the same plan also pins this NIC's interrupts: then they are where the placement puts them."""
+    banning: bool = False
+    """Whether the same plan, as asked by name, tells the running irqbalance to leave this NIC's interrupts alone."""
     domain: DomainView | None = None
     """The virtual machine of this host that it is about."""
     interface: DomainInterface | None = None

@@ -12,17 +12,15 @@ from tuneagent.model.identity import Role
 from tuneagent.model.plan import ORDER, Advice, Change, Declined, Plan, TunableKind
 from tuneagent.model.policy import Action, Expectation, Policy
 from tuneagent.model.view import View
-from tuneagent.plan.conflicts import MACHINE, first_of_each, settle
+from tuneagent.plan.conflicts import first_of_each, settle
 from tuneagent.plan.domain_interface import domain_uuid
 from tuneagent.plan.event_index_on import domain_of
 from tuneagent.plan.host_cpus import occupied
 from tuneagent.plan.places import Place, places
-from tuneagent.plan.questions import CPU, OTHER_INTERRUPT, Question, is_of_domains, is_of_the_machine, questions
-from tuneagent.plan.registry import OF_ANY_NIC, solver_of
+from tuneagent.plan.questions import Question, is_of_the_machine, questions
+from tuneagent.plan.registry import solver_of
+from tuneagent.plan.scope import not_ours
 from tuneagent.plan.situation import Situation, Solution
-
-_NAME_MAX = 15
-"""IFNAMSIZ - 1 (include/uapi/linux/if.h)."""
 
 
 def plan(view: View, judgements: Iterable[Judgement], policies: Sequence[Policy], asked: Collection[str] = ()) -> Plan:
@@ -38,7 +36,7 @@ def plan(view: View, judgements: Iterable[Judgement], policies: Sequence[Policy]
     here = _Here(view, places(view.hypervisor), *_occupied(view))
     findings = [judgement for judgement in judgements if isinstance(judgement, Finding)]
     every = questions(view, here.places, findings, policies, asked)
-    answers, declined = _answers(here, every)
+    answers, declined = _answers(here, every, asked)
     once, again = first_of_each(sorted(answers, key=lambda pair: _rank(pair[1])), asked)
     standing, lost = settle(once, _elsewhere(here, answers), asked)
     gave_way = (
@@ -66,21 +64,25 @@ def _occupied(view: View) -> tuple[CpuSet, CpuSet]:
 
 
 def _answers(
-    here: _Here, every: Iterable[Question]
+    here: _Here, every: Iterable[Question], asked: Collection[str]
 ) -> tuple[list[tuple[Policy, Advice]], list[tuple[Question, Declined]]]:
     """What each question comes to by itself."""
     answers: list[tuple[Policy, Advice]] = []
     declined: list[tuple[Question, Declined]] = []
     pinned: set[str] = set()
-    # Pinning is worked out first: the maps of XPS and RPS follow the interrupts to where it will put them.
-    for question in sorted(every, key=lambda question: not _pins(question.policy)):
-        answer = _answer(here, question, pinning=question.subject in pinned)
+    banned: set[str] = set()
+    # Pinning is worked out first: the maps of XPS and RPS follow the interrupts to where it will put them. A ban over
+    # the socket is worked out before: with one that was asked for by name no pinning needs the ban in the file.
+    for question in sorted(every, key=lambda question: (not _bans_now(question.policy), not _pins(question.policy))):
+        answer = _answer(here, question, pinning=question.subject in pinned, banning=question.subject in banned)
         if isinstance(answer, Declined):
             declined.append((question, replace(answer, rules=_rules(question.findings))))
             continue
         answers.append((question.policy, answer))
         if _pins(question.policy):
             pinned.add(question.subject)
+        if _bans_now(question.policy) and question.policy.name in asked:
+            banned.add(question.subject)
     return answers, declined
 
 
@@ -113,7 +115,7 @@ def _on_one_another(here: _Here, asked: Iterable[Question], standing: Iterable[A
         earlier = next(
             (written[_element(change)] for change in edits if change.diff and _element(change) in written), None
         )
-        again = _answer(here, by_id[advice.id], pinning=False, earlier=earlier) if earlier else advice
+        again = _answer(here, by_id[advice.id], earlier=earlier) if earlier else advice
         built.append(again if isinstance(again, Advice) else advice)
         for change in edits:
             written.setdefault(_element(change), {})[change.target.parameter or ""] = change.new
@@ -136,14 +138,23 @@ def _pins(policy: Policy) -> bool:
     return Action.PIN_QUEUE_INTERRUPTS in policy.actions
 
 
+def _bans_now(policy: Policy) -> bool:
+    return Action.IRQBALANCE_BAN_NOW in policy.actions
+
+
 def _answer(
-    here: _Here, question: Question, *, pinning: bool, earlier: Mapping[str, str] | None = None
+    here: _Here,
+    question: Question,
+    *,
+    pinning: bool = False,
+    banning: bool = False,
+    earlier: Mapping[str, str] | None = None,
 ) -> Advice | Declined:
     situation = _situation(here, question, pinning=pinning)
     if isinstance(situation, Declined):
         return situation
-    situation = replace(situation, earlier=earlier or {})
-    reason = _not_ours(situation)
+    situation = replace(situation, banning=banning, earlier=earlier or {})
+    reason = not_ours(situation)
     if reason:
         return situation.declined(reason)
     solution = _solve(situation)
@@ -192,39 +203,13 @@ def _inside(question: Question, place: Place, *, pinning: bool) -> Situation | D
     return Situation(question.policy, question.subject, guest.view, nic, pinning, findings=question.findings)
 
 
-def _not_ours(situation: Situation) -> str | None:
-    identity, nic = situation.view.after.identity, situation.nic
-    if identity is not None and identity.container is not None:
-        return f"this is a container ({identity.container}): interrupts and CPUs are its host's"
-    if situation.domain is not None:
-        return None
-    if nic is None:
-        return _without_nic(situation)
-    if not nic.name.isprintable() or len(nic.name) > _NAME_MAX or "/" in nic.name or nic.name in {"", ".", ".."}:
-        return "its name is not one that the kernel would give an interface"
-    if nic.virtio is None and not OF_ANY_NIC.issuperset(situation.policy.actions):
-        return "not a virtio NIC"
-    return None
-
-
-def _without_nic(situation: Situation) -> str | None:
-    if is_of_the_machine(situation.policy):
-        return None
-    if is_of_domains(situation.policy):
-        return "no running virtual machine is seen here that it could be about"
-    if situation.subject == MACHINE:
-        return "no virtio NIC here"
-    if OTHER_INTERRUPT.fullmatch(situation.subject):
-        return "no interrupt of a virtio NIC's queue, as far as the events tell"
-    on_cpu = CPU.fullmatch(situation.subject)
-    return "no virtio NIC has its queue interrupts on this CPU" if on_cpu else "no such interface now"
-
-
 def _solve(situation: Situation) -> Solution | Declined:
     """Every action in turn. The last one is the purpose: without it the policy is nothing; the others prepare it."""
     changes: list[Change] = []
     notes: list[str] = []
     for action in situation.policy.actions:
+        if _is_banned_already(situation, action):
+            continue
         solution = solver_of(action)(situation)
         if isinstance(solution, Solution):
             changes.extend(solution.changes)
@@ -236,6 +221,12 @@ def _solve(situation: Situation) -> Solution | Declined:
     if not changes:
         return situation.declined("; ".join(("already so", *notes)))
     return Solution(tuple(sorted(changes, key=lambda change: ORDER.index(change.kind))), tuple(dict.fromkeys(notes)))
+
+
+def _is_banned_already(situation: Situation, action: Action) -> bool:
+    """Whether it is a ban in the file that only prepares, where the running irqbalance is told the same."""
+    prepares = action is not situation.policy.actions[-1]
+    return prepares and situation.banning and action is Action.IRQBALANCE_BAN
 
 
 def _advice(situation: Situation, question: Question, solution: Solution) -> Advice:
