@@ -233,11 +233,8 @@ def round_of(
 def load_result(rate: float, median_ns: float) -> LoadResult:
     """Latencies as they are: log-normal about their median, with one stall of 40 times that."""
     transactions = round(rate * ROUND_S)
-    values = [
-        round(median_ns * math.exp(0.55 * NormalDist().inv_cdf((one + 0.5) / transactions)))
-        for one in range(transactions - 1)
-    ]
-    values.append(round(40 * median_ns))
+    steps = [round(median_ns * math.exp(0.55 * NormalDist().inv_cdf((one + 0.5) / 200))) for one in range(200)]
+    values = [*(steps[one * 200 // transactions] for one in range(transactions - 1)), round(40 * median_ns)]
     counts = Counter(map(bucket_of, values))
     return LoadResult(
         seconds=ROUND_S,

@@ -84,7 +84,7 @@ def loads(text: bytes) -> Any:
     if sum(map(text.count, (b"[", b"{", b","))) > MOST_VALUES:
         raise ParseError(f"more than {MOST_VALUES} values")
     try:
-        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_object)
+        return json.loads(text.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_object)
     except RecursionError:
         raise ParseError("nested too deep") from None
     except UnicodeDecodeError as error:

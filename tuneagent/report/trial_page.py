@@ -70,7 +70,7 @@ summary { cursor: pointer; font-weight: 650; margin: 22px 0 8px; }
 footer { margin-top: 30px; color: var(--soft); font-size: 12.5px; border-top: 1px solid var(--rule);
   padding-top: 10px; }
 @media (max-width: 520px) { h1 { font-size: 19px; } dl { grid-template-columns: 1fr; gap: 0; }
-  dd { margin-bottom: 6px; }
+  dd { margin-bottom: 6px; } svg text { font-size: 13.5px; }
   main { padding: 14px 12px 32px; } th, td { padding-right: 9px; } table { font-size: 13px; } }
 @media print { figure { break-inside: avoid; } details { display: block; } }
 """
