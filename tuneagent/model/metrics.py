@@ -7,31 +7,97 @@ from tuneagent.model.trial import Better, Metric
 TRANSACTIONS = "transactions_per_sec"
 PACKETS = "packets_per_sec"
 EXITS_PER_TRANSACTION = "exits_per_transaction"
+CPU_PER_TRANSACTION = "cpu_per_transaction_us"
+EXITS_PER_PACKET = "exits_per_packet"
+CPU_PER_PACKET = "cpu_per_packet_us"
 
 METRICS = (
     Metric(TRANSACTIONS, "/s", Better.UP, "transactions/s"),
     Metric(PACKETS, "/s", Better.UP, "packets/s"),
     Metric("exits_per_sec", "/s", Better.NEITHER, "exits/s"),
     Metric(EXITS_PER_TRANSACTION, "", Better.DOWN, "exits per transaction"),
-    Metric("interrupts_per_sec", "/s", Better.NEITHER, "interrupts/s"),
-    Metric("interrupts_per_packet", "", Better.NEITHER, "interrupts per packet"),
-    Metric("cpu_per_transaction_us", "us", Better.DOWN, "CPU per transaction"),
-    Metric("tx_cpu_percent", "%", Better.NEITHER, "sender's CPU"),
-    Metric("rx_cpu_percent", "%", Better.NEITHER, "receiver's CPU"),
-    Metric("vhost_cpu_percent", "%", Better.NEITHER, "vhost workers' CPU"),
+    Metric(
+        "tx_cpu_percent",
+        "%",
+        Better.NEITHER,
+        "CPU of the side that sends requests",
+        "on the measured side the busy share, without steal, of the CPUs that take the NIC's interrupts (of the vCPUs' "
+        "threads where the guest is not asked); on the other side what the load's own processes used of one CPU",
+    ),
+    Metric(
+        "rx_cpu_percent",
+        "%",
+        Better.NEITHER,
+        "CPU of the side that answers",
+        "as that of the side that sends",
+    ),
+    Metric("interrupts_per_sec", "/s", Better.NEITHER, "interrupts/s", "of the NIC's queues, without its config's"),
+    Metric(
+        "interrupts_per_packet",
+        "",
+        Better.NEITHER,
+        "interrupts per received packet",
+        "receive interrupts; where queues share a vector with transmit, all of it",
+    ),
     Metric("latency_p50_us", "us", Better.DOWN, "latency, median"),
     Metric("latency_p99_us", "us", Better.DOWN, "latency, 99th percentile"),
-    Metric("drops", "", Better.DOWN, "drops"),
-    Metric("retransmits", "", Better.DOWN, "retransmits"),
+    Metric(
+        CPU_PER_TRANSACTION,
+        "us",
+        Better.DOWN,
+        "CPU per transaction, without the load's own",
+        "time that the measured side's CPUs (a virtual machine's vCPU, vhost and emulator threads) were busy, less "
+        "what the load's processes used there, which has their system calls in it",
+    ),
+    Metric("vhost_cpu_percent", "%", Better.NEITHER, "vhost workers' CPU", "all of the virtual machine's, of one CPU"),
     Metric("lock_waits_per_sec", "/s", Better.DOWN, "lock waits/s"),
-    Metric("steal_percent", "%", Better.NEITHER, "CPU taken by others"),
+    Metric("drops", "", Better.DOWN, "drops", "packets in the round, of the NICs and of their taps"),
+    Metric("retransmits", "", Better.DOWN, "retransmits", "TCP segments in the round, of both sides that are seen"),
+    Metric(
+        "softnet_squeezes_per_sec",
+        "/s",
+        Better.NEITHER,
+        "softnet squeezes/s",
+        "receive passes that ended with packets left",
+    ),
+    Metric("steal_percent", "%", Better.NEITHER, "CPU taken by others", "of the CPU that lost most"),
+    Metric(
+        "run_queue_wait_percent",
+        "%",
+        Better.NEITHER,
+        "waiting for a CPU",
+        "the vCPU and vhost threads together, runnable and not running, in percent of the round",
+    ),
+    Metric(
+        EXITS_PER_PACKET, "", Better.DOWN, "exits per packet", "where no load is run: per packet through the interfaces"
+    ),
+    Metric(
+        CPU_PER_PACKET,
+        "us",
+        Better.DOWN,
+        "CPU per packet",
+        "where no load is run: all that the measured side's CPUs did, per packet through the interfaces",
+    ),
 )
 """In the order in which they are told."""
 
-MAY_BE_ZERO = frozenset({"drops", "retransmits", "lock_waits_per_sec", "vhost_cpu_percent", "steal_percent"})
+OF_PASSIVE = (EXITS_PER_PACKET, CPU_PER_PACKET)
+"""Measured only where no load is run."""
+
+MAY_BE_ZERO = frozenset(
+    {
+        "drops",
+        "retransmits",
+        "lock_waits_per_sec",
+        "vhost_cpu_percent",
+        "softnet_squeezes_per_sec",
+        "steal_percent",
+        "run_queue_wait_percent",
+    }
+)
 """Nothing is a good value of these: B is compared with A by difference, because a ratio to nothing says nothing."""
 
-_OF_GUARDS = {"cpu_per_transaction": "cpu_per_transaction_us", "latency_p99": "latency_p99_us"}
+_OF_GUARDS = {"cpu_per_transaction": CPU_PER_TRANSACTION, "latency_p99": "latency_p99_us"}
 """Policies name what they guard without its unit."""
 
 

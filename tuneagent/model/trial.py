@@ -36,6 +36,8 @@ class Metric:
     unit: str
     better: Better
     title: str
+    meaning: str = ""
+    """How it is got, where the title does not say it all."""
 
 
 @dataclass(frozen=True, slots=True)
