@@ -58,7 +58,7 @@ def observe(gaps: Gaps) -> Identity:
     virtualisation = _virtualisation(gaps)
     return Identity(
         product_uuid=_uuid(gaps),
-        boot_id=gaps.word("identity.boot_id", "/proc/sys/kernel/random/boot_id"),
+        boot_id=boot_id(gaps),
         kernel_release=gaps.word("identity.kernel_release", "/proc/sys/kernel/osrelease"),
         architecture=gaps.word("identity.architecture", "/proc/sys/kernel/arch"),
         virtualisation=virtualisation,
@@ -66,6 +66,11 @@ def observe(gaps: Gaps) -> Identity:
         role=_role(gaps, virtualisation),
         read_only=_read_only(gaps),
     )
+
+
+def boot_id(gaps: Gaps) -> str | None:
+    """What tells one boot from another."""
+    return gaps.word("identity.boot_id", "/proc/sys/kernel/random/boot_id")
 
 
 def _uuid(gaps: Gaps) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tuneagent.model.cpuset import CpuSet
 from tuneagent.model.irq import IrqLine, QueueIrq, QueueRole
@@ -66,6 +66,22 @@ def observe(gaps: Gaps, around: Around) -> tuple[Nic, ...] | None:
         return None
     asked = _ask(gaps)
     return tuple(_nic(gaps, name, around, asked) for name in names if name not in around.taps and _valid(gaps, name))
+
+
+def again(gaps: Gaps, nic: Nic) -> Nic:
+    """A known interface with its packets counted now. What else is told of it is as it was.
+
+    Another device of its name has another ifindex or address; one that is gone has neither.
+    """
+    path = f"{NET}/{nic.name}"
+    return replace(
+        nic,
+        ifindex=gaps.integer(f"nic.{nic.name}.ifindex", f"{path}/ifindex"),
+        mac=_mac(gaps, nic.name, path),
+        statistics=_statistics(gaps, nic.name, path),
+        queue_statistics=None,
+        driver_statistics={},
+    )
 
 
 def flow_entries(gaps: Gaps) -> int | None:

@@ -58,6 +58,22 @@ def observe(gaps: Gaps, found: tuple[Found, ...]) -> tuple[Tap, ...]:
     return tuple(_dumped(one, one.link) if one.link else _read(gaps, one) for one in found)
 
 
+def again(gaps: Gaps, tap: Tap) -> Tap:
+    """A known tap with its packets counted now; another device of its name has another ifindex."""
+    what, path = f"tap.{tap.name}", f"{NET}/{tap.name}"
+    counters, read_at_ns = _counters(gaps, what, path)
+    return Tap(
+        name=tap.name,
+        ifindex=gaps.integer(f"{what}.ifindex", f"{path}/ifindex"),
+        multi_queue=tap.multi_queue,
+        queues=tap.queues,
+        master=tap.master,
+        tx_queue_len=tap.tx_queue_len,
+        read_at_ns=read_at_ns,
+        **counters,
+    )
+
+
 def _interfaces(gaps: Gaps) -> tuple[str, ...]:
     try:
         return gaps.source.names(NET)

@@ -96,6 +96,13 @@ def observe(gaps: Gaps, wanted: Wanted, known: Hypervisor | None = None) -> Serv
     return Served(tuple(one for task in tasks if (one := reading.thread(task)) is not None), left_out)
 
 
+def again(gaps: Gaps, known: Iterable[DomainThread]) -> tuple[DomainThread, ...]:
+    """These threads as they are now, without those that ended; none is looked for."""
+    reading = _Reading(gaps, ())
+    tasks = [Task(one.pid, one.tid, one.role, one.index, one.kernel_thread) for one in known]
+    return tuple(one for task in tasks if (one := reading.thread(task)) is not None)
+
+
 def _known(gaps: Gaps, wanted: Wanted, known: Hypervisor) -> tuple[list[Task], int]:
     tasks = [Task(one.pid, one.tid, one.role, one.index, one.kernel_thread) for one in known.threads]
     left_out = known.threads_left_out

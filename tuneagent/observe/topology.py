@@ -17,20 +17,25 @@ _NODE = re.compile(r"node([0-9]{1,5})")
 
 def observe(gaps: Gaps) -> CpuTopology | None:
     """The topology; None when even the online CPUs are unknown."""
-    online = gaps.parsed("cpus.online", f"{CPU}/online", some_cpus)
-    if online is None:
+    cpus = online(gaps)
+    if cpus is None:
         return None
     possible = gaps.parsed("cpus.possible", f"{CPU}/possible", some_cpus, optional=True)
     boot = _boot(gaps, possible)
     return CpuTopology(
-        online=online,
+        online=cpus,
         possible=possible,
         isolated=_set(gaps, "isolated", boot.isolcpus if boot else CpuSet()),
         nohz_full=_set(gaps, "nohz_full", boot.nohz_full if boot else CpuSet()),
         nodes=_nodes(gaps),
-        cores=_cores(gaps, online),
-        confined_to=_confined(gaps, online),
+        cores=_cores(gaps, cpus),
+        confined_to=_confined(gaps, cpus),
     )
+
+
+def online(gaps: Gaps) -> CpuSet | None:
+    """The online CPUs."""
+    return gaps.parsed("cpus.online", f"{CPU}/online", some_cpus)
 
 
 def _boot(gaps: Gaps, possible: CpuSet | None) -> cmdline.BootOptions | None:
