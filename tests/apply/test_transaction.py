@@ -130,6 +130,32 @@ def test_an_interrupt_that_vanished_is_told_and_the_others_go_on(tree: Path) -> 
     assert list(outcomes(made).values()).count(Outcome.CHANGED) == len(PINS) - 1
 
 
+def test_what_appears_while_it_writes_is_planned_again_and_found(tree: Path) -> None:
+    irq = trees.Guest(cpus=QUEUES, queues=QUEUES).irq("input.2")
+    rows = tree / "proc/interrupts"
+    late, actions = rows.read_text(), tree / f"sys/kernel/irq/{irq}/actions"
+    rows.write_text("".join(row for row in late.splitlines(keepends=True) if not row.startswith(f" {irq}:")))
+    named = actions.read_text()
+    actions.write_text("")
+    early = [one for one in PINS if (one.change.target.queue_role, one.change.target.queue) != ("input", 2)]
+    passes = 0
+
+    def plan() -> Sequence[Wanted]:
+        nonlocal passes
+        passes += 1
+        if passes == 1:
+            return early
+        rows.write_text(late)
+        actions.write_text(named)
+        return PINS
+
+    source = Sysroot(str(tree))
+    machine = Machine(source, WritableRoot(str(tree)), Lookup(source))
+    made = run(Work(machine, actuators(machine), Site(tree).begin, lambda _: None, 0.0), plan)
+    assert outcomes(made) == dict.fromkeys(outcomes(made), Outcome.CHANGED)
+    assert len(outcomes(made)) == len(PINS)
+
+
 def test_a_write_that_did_not_arrive_is_a_failure(tree: Path) -> None:
     class Deaf(WritableRoot):
         def write_value(self, path: str, text: str) -> None:

@@ -77,7 +77,9 @@ def run(work: Work, plan: Callable[[], Sequence[Wanted]]) -> Transaction | None:
     writing = _Writing(work)
     try:
         for _ in range(MOST_PASSES):
-            if not writing.stage(plan()):
+            wanted = plan()
+            work.machine.lookup.forget()  # a plan is of now: it may know queues that were not there when we last looked
+            if not writing.stage(wanted):
                 break
         return writing.commit()
     except (Refusal, OSError, JournalError) as error:
