@@ -107,6 +107,27 @@ def test_everything_that_can_happen_to_a_transaction(store: Store) -> None:
     assert store.load(1) == journal.transaction == expected
 
 
+def test_what_a_trial_tries_is_on_trial_until_it_is_confirmed(store: Store) -> None:
+    journal = begin(store, provisional=True)
+    journal.intend([make.entry(0)])
+    assert not store.load(1).on_trial  # it is being written
+    journal.outcome(0, Outcome.CHANGED)
+    journal.commit()
+    assert store.load(1) == journal.transaction
+    assert store.load(1).on_trial
+    journal.confirm()
+    assert (store.load(1).provisional, store.load(1).on_trial) == (True, False)
+
+
+def test_what_a_trial_gave_back_is_no_longer_on_trial(store: Store) -> None:
+    journal = begin(store, provisional=True)
+    journal.intend([make.entry(0)])
+    journal.outcome(0, Outcome.CHANGED)
+    journal.commit()
+    journal.given_back(0, Outcome.GIVEN_BACK)
+    assert not store.load(1).on_trial
+
+
 def test_another_process_goes_on(store: Store, directory: StateDirectory) -> None:
     committed(store)
     journal = Store(directory).open(1)
@@ -144,7 +165,7 @@ def test_numbers_never_come_again(store: Store, directory: StateDirectory) -> No
 
 
 def test_what_stands_is_never_pruned(store: Store, directory: StateDirectory) -> None:
-    begin(store)
+    begin(store).intend([make.entry(0)])
     undone(store)
     committed(store)
     undone(store)

@@ -152,6 +152,14 @@ class Transaction:
     """``asked``, ``not confirmed``, ``interrupted``, ``failed: …``; empty where nothing was undone."""
     damage: str = ""
     """Why its journal cannot be trusted, with file and line; empty where it can."""
+    provisional: bool = False
+    """Whether it stands only as long as its writer runs, unless it is confirmed: what a trial tries."""
+
+    @property
+    def on_trial(self) -> bool:
+        """Whether it stands, and is undone as soon as its writer is gone."""
+        committed = self.state is State.COMMITTED and self.provisional and not self.confirmed
+        return committed and any(entry.may_stand for entry in self.entries)
 
     @property
     def awaits_confirmation(self) -> bool:
@@ -160,8 +168,10 @@ class Transaction:
 
     @property
     def stands(self) -> bool:
-        """Whether there may be something of it to give back."""
-        return self.state is State.OPEN or any(entry.may_stand for entry in self.entries)
+        """Whether there may be something of it to give back; where it ended before its first change there is not."""
+        if self.state is State.OPEN:
+            return bool(self.entries or self.damage)
+        return any(entry.may_stand for entry in self.entries)
 
 
 class Standing(StrEnum):
@@ -209,8 +219,9 @@ class TransactionStatus:
 
     @property
     def interrupted(self) -> bool:
-        """Whether it was left in the middle: an undo is due."""
-        return self.transaction.state is State.OPEN and not self.writer_runs
+        """Whether it was left in the middle, of its writing or of its trial: an undo is due."""
+        one = self.transaction
+        return (one.on_trial or (one.state is State.OPEN and one.stands)) and not self.writer_runs
 
     @property
     def drifted(self) -> bool:

@@ -62,6 +62,9 @@ def headline(report: StatusReport) -> tuple[str, Tone]:
         lost = [entry for one in standing if one.drifted for entry in one.entries if entry.standing in _LOST]
         return f"Drifted: {plural(len(lost), 'change')} no longer as applied.", Tone.WARNING
     entries = [entry for one in standing for entry in one.entries]
+    tried = [one.transaction.id for one in standing if one.transaction.on_trial]
+    if tried:
+        return f"A trial runs: transaction {tried[-1]} is what it tries, and is undone at its end.", Tone.INFO
     waiting = [one.transaction for one in standing if one.transaction.awaits_confirmation]
     if waiting and waiting[-1].deadline is not None:
         last = waiting[-1].deadline
@@ -112,9 +115,11 @@ def _state(report: StatusReport, status: TransactionStatus) -> str:
     if transaction.id in report.overdue:
         return "NOT CONFIRMED in time"
     if transaction.state is State.OPEN:
-        return "being written now"
+        return "being written now" if status.writer_runs else "ended before its first change"
     if transaction.state is State.UNDONE:
         return f"undone ({safe(transaction.undone_why) or 'no reason was given'})"
+    if transaction.on_trial:
+        return "a trial runs: it stands until that ends, and on only if the verdict is to keep it"
     if transaction.awaits_confirmation and transaction.deadline is not None:
         return f"undone at {moment(transaction.deadline.at_ns)} unless it is confirmed"
     return "drifted" if status.drifted else "stands"
@@ -133,7 +138,7 @@ def _next(report: StatusReport, status: TransactionStatus) -> Iterator[Block]:
     lines: list[str] = []
     if status.transaction.awaits_confirmation and status.transaction.id not in report.overdue:
         lines.append(f"Keep it: tuneagent confirm {number}")
-    if status.transaction.stands:
+    if status.transaction.stands and not (status.transaction.on_trial and status.writer_runs):
         lines.append(f"Give it back: tuneagent rollback {number}")
     if status.drifted and status.transaction.command:
         lines.append(f"Apply it again: {safe(status.transaction.command, LONGEST_LINE)}")
