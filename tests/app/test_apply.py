@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import signal
 import subprocess
@@ -508,3 +510,107 @@ def test_a_directory_that_others_may_write_is_refused(tree: Path) -> None:
         done = on(tree, *command)
         assert (done.code, done.out) == (4, "")
         assert "others than its owner may write it" in done.err
+
+
+def journal_without_changes(tree: Path) -> None:
+    """An apply that ended before it had announced its first change."""
+    on(tree, "apply", PINS)
+    on(tree, "rollback")
+    (file,) = (tree / STATE).glob("*.journal")
+    begin = file.read_text().splitlines()[0]
+    file.write_text(re.sub(r'"start_ticks": ?\d+', '"start_ticks": 1', begin) + "\n")
+
+
+def test_what_ended_before_its_first_change_leaves_nothing_to_give_back(tree: Path) -> None:
+    journal_without_changes(tree)
+
+    shown, one, undone = on(tree, "status"), on(tree, "status", "1"), on(tree, "rollback", "1")
+
+    assert (shown.code, one.code, undone.code) == (0, 0, 0)
+    assert "INTERRUPTED" not in shown.out
+    assert "Transaction 1: ended before its first change" in one.out
+    assert undone.out.startswith("Nothing to do: nothing of transaction 1 stands.")
+    assert said(on(tree, "status", "--json"), "tuneagent.status/1")["due"] == []
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+def test_a_reader_that_went_away_changes_no_exit_code(tree: Path, form: list[str]) -> None:
+    for command in (["apply", PINS], ["rollback"]):
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = process(*command, *form, "--sysroot", tree, stdout=writing)
+        os.close(writing)
+        assert (done.code, done.err) == (0, "")
+
+
+def test_a_report_that_cannot_be_written_does_not_say_that_all_was_given_back(tree: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = process("apply", PINS, "--sysroot", tree, stdout=full)
+
+    assert done.code == 0
+    assert done.err.startswith("tuneagent: applied, but the report cannot be written: No space left on device")
+    assert pins(tree)[-1] == "3"
+
+
+UNREAD = """
+import sys
+from tuneagent.app import told
+from tuneagent.app.main import run
+
+def held(*_, **__):
+    print("telling", flush=True)
+    sys.stdin.read()
+
+told.tell = held
+sys.exit(run(["apply", "pin-queue-interrupts", "--sysroot", sys.argv[1]]))
+"""
+"""An apply whose report nobody reads."""
+
+
+def unread(tree: Path) -> subprocess.Popen[str]:
+    child = subprocess.Popen(
+        [sys.executable, "-c", UNREAD, str(tree)],
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "telling\n"
+    return child
+
+
+def test_who_does_not_read_the_report_keeps_nobody_from_undoing(tree: Path) -> None:
+    before = contents(tree)
+    child = unread(tree)
+
+    undone = on(tree, "rollback")
+    child.communicate(timeout=60)
+
+    assert (undone.code, contents(tree)) == (0, before)
+
+
+def test_an_interrupt_while_it_tells_does_not_say_that_nothing_was_changed(tree: Path) -> None:
+    child = unread(tree)
+
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=60)
+
+    assert (child.returncode, err) == (130, "interrupted; `tuneagent status` tells what stands\n")
+    assert pins(tree)[-1] == "3"
+
+
+def test_without_a_process_that_watches_nothing_is_applied(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_more(*_: object, **__: object) -> None:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    before = contents(tree)
+    monkeypatch.setattr("tuneagent.app.watch.Guardian", no_more)
+
+    done = on(tree, "apply", PINS)
+    shown = on(tree, "status", "1")
+
+    assert (done.code, contents(tree)) == (1, before)
+    assert "no process can be started that undoes it if this one is killed: Resource temporarily" in done.out
+    assert (shown.code, "undone (failed: no process can be started" in shown.out) == (0, True)

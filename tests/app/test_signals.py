@@ -101,3 +101,26 @@ def test_another_process_ends_in_order_although_it_is_told_again_and_again() -> 
             os.kill(process.pid, number)
         assert process.communicate(timeout=60)[0] == "undone\n"
         assert process.returncode == 128 + signal.SIGTERM
+
+
+def test_what_must_not_be_disturbed_is_not_and_the_signal_is_raised_after_it() -> None:
+    done = []
+
+    def held() -> None:
+        with orderly() as interruptions:
+            with interruptions.held():
+                signal.raise_signal(signal.SIGTERM)
+                done.append("all of it")
+            pytest.fail("the body went on")
+
+    with pytest.raises(Interrupted, match="interrupted by SIGTERM"):
+        held()
+    assert done == ["all of it"]
+
+
+def test_a_body_that_was_held_can_be_interrupted_afterwards() -> None:
+    with orderly() as interruptions:
+        with interruptions.held():
+            pass
+        with pytest.raises(Interrupted):
+            signal.raise_signal(signal.SIGINT)

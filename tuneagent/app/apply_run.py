@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -42,7 +43,11 @@ def run(ask: applying.Ask, chosen: Options) -> int:
     _stop(site.forbidden((), in_container=ask.in_container))
     one = _Run(ask, chosen, place, site, applying.Planner(ask, source))
     with denied.told(), site.alone():
-        return one.run()
+        report, code = one.run()
+    if report is not None:
+        # Not under the lock: who reads it may stop reading, and the undo at a deadline must not wait for them.
+        told.tell(report, as_json=chosen.as_json, color=chosen.color, diff=chosen.diff)
+    return code
 
 
 def _check_trust(ask: applying.Ask) -> None:
@@ -77,18 +82,20 @@ class _Run:
     notes: list[str] = field(default_factory=list)
     _asked: bool = False
 
-    def run(self) -> int:
-        """Under the lock."""
+    def run(self) -> tuple[ApplyReport | None, int]:
+        """Under the lock: what is to be told, and the exit code; None where an interrupt was told of already."""
         with signals.orderly() as interruptions:
             try:
                 report, forbidden = self._report(interruptions)
             except signals.Interrupted as interrupted:
-                return self._interrupted(interrupted)
-        code = told.tell(report, as_json=self.chosen.as_json, color=self.chosen.color, diff=self.chosen.diff)
-        return exits.FORBIDDEN if forbidden and report.result is Result.FAILED else code
+                click.echo(f"{interrupted}; {self._left()}", err=True)
+                return None, interrupted.exit_code
+        forbidden = forbidden and report.result is Result.FAILED
+        return report, exits.FORBIDDEN if forbidden else told.exit_code(report)
 
     def _report(self, interruptions: signals.Interruptions) -> tuple[ApplyReport, bool]:
-        self.recovered = self.site.recover()
+        with interruptions.held():
+            self.recovered = self.site.recover()
         self.first = self.planner.plan()
         self._guard()
         self.notes += self.site.known_facts(self.first)
@@ -157,11 +164,14 @@ class _Run:
             notes=tuple(dict.fromkeys(chain(self.notes, watching, self.planner.notes))),
         )
 
-    def _interrupted(self, interrupted: signals.Interrupted) -> int:
-        number = None if self.site.watch is None else self.site.watch.number
-        words = "nothing was changed"
-        if number is not None:
-            stuck = told.has_stuck([self.site.load(number)])
-            words = f"run tuneagent rollback {number}: not all could be given back" if stuck else "all was given back"
-        click.echo(f"{interrupted}; {words}", err=True)
-        return interrupted.exit_code
+    def _left(self) -> str:
+        """How an interrupted run left the machine."""
+        if self.site.watch is None:
+            return "only what an earlier run had left was given back" if self.recovered else "nothing was changed"
+        number = self.site.watch.number
+        try:
+            stands = self.site.load(number).stands
+        except (writing.JournalError, OSError):
+            stands = True
+        words = shlex.join(("tuneagent", "rollback", str(number), *self.place.options))
+        return f"run {words}: not all is known to be given back" if stands else "all was given back"

@@ -39,6 +39,8 @@ COMMANDS = {
 }
 """Name → module and one line of help. Each module defines ``command``."""
 
+WRITING = frozenset({"apply", "confirm", "rollback"})
+
 
 class Commands(click.Group):
     """A group whose commands are imported on demand; their one-line help does not need them."""
@@ -85,11 +87,13 @@ def run(arguments: list[str]) -> int:
         _tell(error)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted; nothing was changed", err=True)
+        with suppress(OSError):
+            click.echo(f"interrupted; {_left(arguments)}", err=True)
         return exits.INTERRUPTED
     except BrokenPipeError:
-        # The reader went away (| head); Python would complain again when it closes standard output.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        from tuneagent.app import output  # the reader went away (| head)
+
+        output.discard()
         return exits.DONE
     except (OSError, MemoryError) as error:
         reason = getattr(error, "strerror", None) or str(error) or "out of memory"
@@ -97,6 +101,11 @@ def run(arguments: list[str]) -> int:
             click.echo(f"tuneagent: {reason}", err=True)
         return exits.FAILED
     return code if isinstance(code, int) else exits.DONE
+
+
+def _left(arguments: list[str]) -> str:
+    """What an interrupt leaves; a command that changes things may have been done by then, and about to tell of it."""
+    return "nothing was changed" if WRITING.isdisjoint(arguments) else "`tuneagent status` tells what stands"
 
 
 def _invoke(arguments: list[str]) -> object:

@@ -35,6 +35,11 @@ def emit_json(value: Any) -> None:
     sys.stdout.write("\n")
 
 
+def discard() -> None:
+    """Sends to nobody what is still to be written: Python would complain again when it closes standard output."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def terminal_width() -> int | None:
     """Columns of the terminal that a person reads on; None for a pipe or a file."""
     return _width() if sys.stdout.isatty() else None

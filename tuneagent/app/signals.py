@@ -39,6 +39,16 @@ class Interruptions:
         """From now on nothing is raised: an undo runs, or what was written is committed."""
         self._deaf = True
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """While the body runs nothing is raised; what came meanwhile is raised at its end."""
+        self._deaf = True
+        yield
+        self._deaf = False
+        if self.asked is not None:
+            self._deaf = True
+            raise Interrupted(self.asked)
+
     def __call__(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - signal's signature
         """The handler."""
         if self.asked is None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import shlex
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from tuneagent import __version__
 from tuneagent.app import exits
@@ -43,8 +47,31 @@ def has_stuck(transactions: Iterable[Transaction]) -> bool:
     return any(entry.outcome is Outcome.STUCK for one in transactions for entry in one.entries)
 
 
+def exit_code(made: ApplyReport) -> int:
+    """What goes with its result."""
+    return _CODES.get(made.result, exits.DONE)
+
+
 def tell(made: ApplyReport, *, as_json: bool, color: str, diff: bool = False) -> int:
-    """Writes the report, and gives the exit code that goes with its result."""
+    """Writes the report, and gives the exit code that goes with its result.
+
+    That it cannot be written changes no code: what was done is done, and 1 would say that all is given back.
+    """
+    from tuneagent.app import output
+
+    try:
+        _write(made, as_json=as_json, color=color, diff=diff)
+        sys.stdout.flush()
+    except OSError as error:
+        output.discard()
+        if not isinstance(error, BrokenPipeError):
+            words = f"{made.result}, but the report cannot be written: {error.strerror or error}"
+            with suppress(OSError):
+                click.echo(f"tuneagent: {words}; `tuneagent status` tells what stands", err=True)
+    return exit_code(made)
+
+
+def _write(made: ApplyReport, *, as_json: bool, color: str, diff: bool) -> None:
     from tuneagent.app import output
 
     if as_json:
@@ -55,4 +82,3 @@ def tell(made: ApplyReport, *, as_json: bool, color: str, diff: bool = False) ->
         from tuneagent.report.apply_text import document
 
         output.emit(document(made, diff=diff), color)
-    return _CODES.get(made.result, exits.DONE)

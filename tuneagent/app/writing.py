@@ -51,6 +51,8 @@ class Request:
     policies: tuple[str, ...]
     confirm_within_s: float | None
     """None: it stands without being confirmed."""
+    provisional: bool = False
+    """Whether it stands only until this process ends, unless :meth:`Site.confirm` says otherwise; for a trial."""
 
 
 class Site:
@@ -123,7 +125,7 @@ class Site:
         """Why it is to be undone now; empty where it is not."""
         if one.damage:
             return ""
-        if one.state is State.OPEN and not self._writer_runs(one):
+        if (one.state is State.OPEN or one.on_trial) and not self._writer_runs(one):
             return one.undone_why or "interrupted"
         return "not confirmed" if self.overdue(one) else ""
 
@@ -183,6 +185,7 @@ class Site:
         """Gives a transaction back. JournalError where there is none, or its journal is damaged."""
         journal = self._store.open(number)
         undone = self._undoing().undo(journal, why)
+        self._let_go(number)
         if undone.deadline is not None and self.machine.live:
             call_off(self._place, number)
         return undone
@@ -191,6 +194,7 @@ class Site:
         """It stands beyond its deadline."""
         journal = self._store.open(number)
         journal.confirm()
+        self._let_go(number)
         if self.machine.live:
             call_off(self._place, number)
         return journal.transaction
@@ -215,7 +219,7 @@ class Site:
         every = self.all()
         look = Look(self._actuators, self.boot_id)
         return tuple(
-            look.at(one, every[place + 1 :], writer_runs=one.state is State.OPEN and self._writer_runs(one))
+            look.at(one, every[place + 1 :], writer_runs=self._is_written(one))
             for place, one in enumerate(every)
             if numbers is None or one.id in numbers
         )
@@ -240,9 +244,17 @@ class Site:
             policies=request.policies,
             deadline=until,
             now_ns=now().realtime_ns,
+            provisional=request.provisional,
         )
         self.watch = Watch(self._place, journal.id)
-        self.watch.begin(until)
+        try:
+            self.watch.begin(until)
+        except OSError as error:
+            detail = f"no process can be started that undoes it if this one is killed: {error.strerror or error}"
+            with suppress(OSError):
+                journal.undoing(f"failed: {detail}")
+                journal.end()
+            raise Refusal(Why.FAILED, detail) from error
         return journal
 
     def _keep(self, made: Transaction | None) -> None:
@@ -250,8 +262,12 @@ class Site:
             return
         if made.awaits_confirmation and made.deadline is not None:
             self.watch.keep(made.deadline, timer=self.machine.live)
-        else:
+        elif not made.on_trial:  # else it is watched over until it is given back or confirmed
             self.watch.release()
+
+    def _let_go(self, number: int) -> None:
+        if self.watch is not None and self.watch.number == number:
+            self._release()
 
     def _release(self) -> None:
         if self.watch is not None:
@@ -259,6 +275,9 @@ class Site:
 
     def _undoing(self) -> Undoing:
         return Undoing(self.machine, self._actuators, time.sleep, self.boot_id)
+
+    def _is_written(self, one: Transaction) -> bool:
+        return (one.state is State.OPEN or one.on_trial) and self._writer_runs(one)
 
     def _writer_runs(self, one: Transaction) -> bool:
         if one.writer is None or (self.machine.live and one.boot_id != self.boot_id):
