@@ -54,7 +54,7 @@ def _confirmed(site: Site, place: Place, one: Transaction | None) -> ApplyReport
     if one.state is State.UNDONE:
         why = f"transaction {one.id} is undone already ({one.undone_why or 'no reason was given'})"
         return told.report(place, Command.CONFIRM, Result.TOO_LATE, reason=why, transactions=(one,))
-    if one.state is State.OPEN or site.overdue(one):
+    if one.state is State.OPEN or site.due(one):
         with denied.damage():
             undone = site.undo(one.id, site.due(one) or "not confirmed")
         stuck = told.has_stuck([undone])

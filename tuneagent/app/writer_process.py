@@ -23,9 +23,11 @@ def this() -> Writer:
 
 
 def runs(writer: Writer) -> bool:
-    """Whether that process is there. Numbers come again: only with the same start is it the same."""
+    """Whether that process runs. Numbers come again: only with the same start is it the same; a zombie does nothing."""
     stat = _stat(writer.pid)
-    return stat is not None and (writer.start_ticks is None or stat.start_ticks == writer.start_ticks)
+    return (
+        stat is not None and not stat.ended and (writer.start_ticks is None or stat.start_ticks == writer.start_ticks)
+    )
 
 
 def over_ssh() -> bool:

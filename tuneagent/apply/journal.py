@@ -148,6 +148,7 @@ class Store:
         policies: Sequence[str] = (),
         deadline: Deadline | None,
         now_ns: int,
+        provisional: bool = False,
     ) -> Journal:
         """A new transaction, with a number that none had before. OSError where it cannot be recorded."""
         number = max(self._numbers(), default=0) + 1
@@ -155,7 +156,13 @@ class Store:
             raise JournalError(name_of(number - 1), None, "no number comes after it")
         journal = Journal(self._directory, number, Telling(number))
         first = records.begin(
-            now_ns=now_ns, boot_id=boot_id, version=version, writer=writer, command=command, policies=policies
+            now_ns=now_ns,
+            boot_id=boot_id,
+            version=version,
+            writer=writer,
+            command=command,
+            policies=policies,
+            provisional=provisional,
         )
         journal.begin([first] if deadline is None else [first, records.deadline(deadline)])
         return journal

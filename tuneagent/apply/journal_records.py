@@ -35,10 +35,17 @@ def _escaped(char: str) -> str:
 
 
 def begin(
-    *, now_ns: int, boot_id: str | None, version: str, writer: Writer, command: str, policies: Iterable[str]
+    *,
+    now_ns: int,
+    boot_id: str | None,
+    version: str,
+    writer: Writer,
+    command: str,
+    policies: Iterable[str],
+    provisional: bool = False,
 ) -> Fields:
     """The first record of every journal."""
-    return {
+    record = {
         "record": "begin",
         "at_ns": now_ns,
         "boot_id": boot_id,
@@ -47,6 +54,7 @@ def begin(
         "command": plain(command),
         "policies": [plain(policy) for policy in policies],
     }
+    return record | {"provisional": True} if provisional else record
 
 
 def deadline(until: Deadline) -> Fields:

@@ -83,6 +83,7 @@ def begin(record: Fields) -> Transaction:
         command=_text(record.get("command"), "$.command"),
         entries=(),
         state=State.OPEN,
+        provisional=json_values.boolean(record.get("provisional", False), "$.provisional"),
     )
 
 

@@ -10,6 +10,7 @@ from tuneagent.parse.lines import U32_MAX, U64_MAX, empty, natural, shown
 
 _MOST_CHARACTERS = 4096
 _PARENT = 1
+_ENDED = frozenset("ZXx")
 _START = 19
 _PROCESSOR = 36
 """Places behind the name: fields 22 and 39, where the state, the first, is field 3."""
@@ -27,6 +28,8 @@ class TaskStat:
     """Where it ran last; None where the line ends before that field."""
     start_ticks: int | None = None
     """When it began, in ticks since the boot: with its number it means this task and no later one."""
+    ended: bool = False
+    """Whether it is over and only waits for its parent to ask how (a zombie, or dead)."""
 
 
 def parse(text: str) -> TaskStat:
@@ -40,4 +43,4 @@ def parse(text: str) -> TaskStat:
         raise ParseError(f"{shown(text.strip())} is not a task's line", 1)
     cpu = natural(fields[_PROCESSOR], 1, MAX_CPUS - 1) if len(fields) > _PROCESSOR else None
     start = natural(fields[_START], 1, U64_MAX) if len(fields) > _START else None
-    return TaskStat(name, natural(fields[_PARENT], 1, U32_MAX), cpu, start)
+    return TaskStat(name, natural(fields[_PARENT], 1, U32_MAX), cpu, start, fields[0] in _ENDED)

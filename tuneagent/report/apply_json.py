@@ -37,6 +37,7 @@ def transaction_json(transaction: Transaction) -> dict[str, Any]:
         **fields,
         "undone_why": transaction.undone_why or None,
         "damage": transaction.damage or None,
+        "on_trial": transaction.on_trial,
         "awaits_confirmation": transaction.awaits_confirmation,
         "stands": transaction.stands,
     }

@@ -61,7 +61,10 @@ def headline(report: StatusReport) -> tuple[str, Tone]:
     if report.drifted:
         lost = [entry for one in standing if one.drifted for entry in one.entries if entry.standing in _LOST]
         return f"Drifted: {plural(len(lost), 'change')} no longer as applied.", Tone.WARNING
-    entries = [entry for one in standing for entry in one.entries]
+    return _undisturbed(standing)
+
+
+def _undisturbed(standing: list[TransactionStatus]) -> tuple[str, Tone]:
     tried = [one.transaction.id for one in standing if one.transaction.on_trial]
     if tried:
         return f"A trial runs: transaction {tried[-1]} is what it tries, and is undone at its end.", Tone.INFO
@@ -69,7 +72,7 @@ def headline(report: StatusReport) -> tuple[str, Tone]:
     if waiting and waiting[-1].deadline is not None:
         last = waiting[-1].deadline
         return f"Transaction {waiting[-1].id} is undone at {moment(last.at_ns)} unless it is confirmed.", Tone.WARNING
-    return f"As applied: {_counted(entries)}.", Tone.GOOD
+    return f"As applied: {_counted([entry for one in standing for entry in one.entries])}.", Tone.GOOD
 
 
 def _due(report: StatusReport, number: int) -> str:
@@ -118,6 +121,11 @@ def _state(report: StatusReport, status: TransactionStatus) -> str:
         return "being written now" if status.writer_runs else "ended before its first change"
     if transaction.state is State.UNDONE:
         return f"undone ({safe(transaction.undone_why) or 'no reason was given'})"
+    return _standing(status)
+
+
+def _standing(status: TransactionStatus) -> str:
+    transaction = status.transaction
     if transaction.on_trial:
         return "a trial runs: it stands until that ends, and on only if the verdict is to keep it"
     if transaction.awaits_confirmation and transaction.deadline is not None:
