@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.bench import contention_cost, hypervisor_cost, measure
+from tests.bench import contention_cost, hypervisor_cost, measure, trial_store
 from tests.bench.measured import Measured
 from tuneagent import __version__
 
@@ -28,6 +28,7 @@ def all_figures(scratch: Path) -> Iterator[Measured]:
     yield measure.advise_large_peak_rss_mb(scratch, 1.0)
     yield from contention_cost.figures(scratch)
     yield from hypervisor_cost.figures(scratch)
+    yield from trial_store.figures(scratch)
 
 
 def main() -> None:

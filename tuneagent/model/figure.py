@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+_HUGE = 1e15
 _LARGE = 100
 _TINY = 0.00005
 
@@ -9,10 +10,13 @@ _TINY = 0.00005
 def figure(value: float) -> str:
     """``5,154``, ``97.98``, ``28.4``, ``0.0334``: whole from 100 up, at most two decimals below, four below 1.
 
-    What four decimals would show as 0 has an exponent, ``4.0e-06``: something was measured.
+    Beyond 10^15, where a float has no units any more, it has an exponent, and so has what four decimals would show as
+    0, ``4.0e-06``: something was measured.
     """
     if isinstance(value, int):
         return f"{value:,}"  # exact, whatever its size
+    if abs(value) >= _HUGE:
+        return f"{value:.1e}"
     if abs(value) >= _LARGE:
         return f"{value:,.0f}"
     if 0 < abs(value) < _TINY:

@@ -13,9 +13,11 @@ from tuneagent.report import trial_words as words
 
 WIDTH = 440
 MOST_METRICS = 24
-_ROW, _TOP, _BOTTOM, _LEFT, _RIGHT = 22, 8, 30, 158, 14
+_ROW, _TOP, _BOTTOM, _LEFT, _RIGHT = 22, 8, 30, 196, 18
 _TICKS = (-90, -75, -50, -30, -20, -10, -5, -2, 0, 2, 5, 10, 20, 50, 100, 200, 400, 900)
-_APART = 40
+_LONGEST_NAME = 23
+"""The table beside it has it whole."""
+_APART = 46
 """Units between the labels of two ticks."""
 _LEAST_PERCENT = -99.9
 _NARROWEST = math.log(1.05)
@@ -39,7 +41,9 @@ def _parts(shown: list[Effect], threshold: float, primary: str, height: int) -> 
     for place, one in enumerate(shown):
         y = _TOP + _ROW * place + _ROW / 2
         decides = one.metric == primary
-        yield svg.text(_LEFT - 10, y + 4, words.title(one.metric) + ("*" if decides else ""), "end")
+        name = words.title(one.metric)
+        short = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1].rstrip()}…"
+        yield svg.text(_LEFT - 10, y + 4, short + ("*" if decides else ""), "end")
         if decides and threshold > 0:
             x = across(_log(threshold))
             yield svg.line(x, y - 9, x, y + 9, "limit")

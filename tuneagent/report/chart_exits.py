@@ -13,7 +13,7 @@ from tuneagent.report.values import short
 
 WIDTH = 440
 MOST_KINDS = 10
-_ROW, _BAR, _LEFT, _RIGHT, _TOP, _BOTTOM = 36, 12, 104, 56, 4, 26
+_ROW, _BAR, _LEFT, _RIGHT, _TOP, _BOTTOM = 36, 12, 130, 60, 4, 26
 _LONGEST_NAME = 15
 
 

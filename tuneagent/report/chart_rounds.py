@@ -15,7 +15,7 @@ from tuneagent.report.values import short
 
 MOST_ROUNDS = 400
 WIDTH, HEIGHT = 440, 230
-_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 10, 12, 34
+_LEFT, _RIGHT, _TOP, _BOTTOM = 60, 10, 12, 34
 _MARKS = {Arm.A: svg.circle, Arm.B: svg.triangle}
 _BESIDE = ("exits_per_transaction", "cpu_per_transaction_us", "latency_p99_us")
 
@@ -101,6 +101,6 @@ def _mark(one: Round, name: str, x: float, y: float) -> Markup:
 
 def _legend() -> Iterator[Markup]:
     y = HEIGHT - 12
-    for x, mark, word in ((150, svg.circle, "A"), (192, svg.triangle, "B"), (234, svg.cross, "does not count")):
+    for x, mark, word in ((160, svg.circle, "A"), (202, svg.triangle, "B"), (244, svg.cross, "does not count")):
         yield mark(x, y)
         yield svg.text(x + 9, y + 4, word)

@@ -105,6 +105,8 @@ def round_range(values: Iterable[float], steps: int = 4) -> tuple[float, float, 
     low, high = min(found, default=0.0), max(found, default=1.0)
     if high <= low:
         low, high = low - abs(low) * 0.1 - 0.5, high + abs(high) * 0.1 + 0.5
+    if not math.isfinite(high - low):
+        return low, high, []
     step = _step((high - low) / steps)
     first, last = math.floor(low / step), math.ceil(high / step)
     return first * step, last * step, [place * step for place in range(first, min(last, first + 4 * steps) + 1)]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import jinja2
 from markupsafe import Markup
 
+from tuneagent.model import metrics
 from tuneagent.model.trial import Arm, Decision, Round, Trial, TrialState
 from tuneagent.report import chart_effects, chart_exits, chart_latency, chart_rounds
 from tuneagent.report import trial_words as words
@@ -93,6 +94,7 @@ class Page:
             "missing": _missing(told),
             "changes": _changes(trial),
             "rounds": _rounds(trial),
+            "meanings": list(_meanings(trial)),
             "about": list(about(trial)),
         }
 
@@ -206,6 +208,14 @@ def _rounds(trial: Trial) -> Part:
     )
     columns = ("round", "pair", "arm", *titles, "counts")
     return _cut("In the order in which they were measured.", columns, rows, frozenset(titles))
+
+
+def _meanings(trial: Trial) -> Iterator[tuple[str, str]]:
+    """Of the metrics in the table whose title does not say it all."""
+    for one in ordered(trial):
+        told = metrics.metric(one.metric)
+        if told.meaning:
+            yield safe(told.title), safe(told.meaning, words.LONGEST_REASON)
 
 
 def _value(one: Round, name: str) -> str:

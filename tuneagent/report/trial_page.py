@@ -64,7 +64,7 @@ table.heat { border-collapse: separate; border-spacing: 2px; font-size: 13px; }
 .heat td.h1 { background: var(--h1); } .heat td.h2 { background: var(--h2); } .heat td.h3 { background: var(--h3); }
 .heat td.h4 { background: var(--h4); } .heat td.h5 { background: var(--h5); color: var(--dark); font-weight: 650; }
 code { font: 13px ui-monospace, "DejaVu Sans Mono", monospace; overflow-wrap: anywhere; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 3px 16px; margin: 0; font-size: 14px; }
+dl { display: grid; grid-template-columns: fit-content(22em) 1fr; gap: 3px 16px; margin: 0; font-size: 14px; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 summary { cursor: pointer; font-weight: 650; margin: 22px 0 8px; }
 footer { margin-top: 30px; color: var(--soft); font-size: 12.5px; border-top: 1px solid var(--rule);
@@ -155,6 +155,8 @@ Trial {{ number }} · {{ subject }} · {{ asked }}</div>
 {{ table(changes) }}{% endif %}
 <h2>About this trial</h2>
 <dl>{% for name, said in about %}<dt>{{ name }}</dt><dd>{{ said }}</dd>{% endfor %}</dl>
+{% if meanings %}<details><summary>What the metrics mean</summary>
+<dl>{% for name, said in meanings %}<dt>{{ name }}</dt><dd>{{ said }}</dd>{% endfor %}</dl></details>{% endif %}
 {% if rounds.rows %}<details><summary>Every round</summary>
 {{ table(rounds) }}</details>{% endif %}
 <footer>Written by tuneagent {{ version }}. This page asks for nothing from outside.</footer>

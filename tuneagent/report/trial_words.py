@@ -17,7 +17,7 @@ _DECISIONS = {Decision.KEEP: "Keep", Decision.REVERT: "Revert", Decision.UNDECID
 _UNITS = {"us": " µs", "%": " %", "/s": ""}
 """After a number; a title says "/s" itself."""
 _MINUTE_S, _HOUR_S = 60, 3600
-_WHOLE_PERCENT, _FEW_PERCENT = 99.95, 0.1
+_HUGE, _WHOLE_PERCENT, _FEW_PERCENT = 1e9, 99.95, 0.1
 _NS = 10**9
 
 
@@ -163,6 +163,8 @@ def percent(number: float | None) -> str:
     """With its sign, as exact as it is worth: ``+73.4 %``, ``-0.05 %``, ``+250 %``."""
     if number is None:
         return NOT_KNOWN
+    if abs(number) >= _HUGE:
+        return f"{number:+.1e} %"
     digits = 0 if abs(number) >= _WHOLE_PERCENT else 2 if abs(number) < _FEW_PERCENT else 1
     return f"{number:+,.{digits}f} %"
 

@@ -13,6 +13,7 @@ CPU_LIST = "CPU list"
 _SIZES = ((999_500_000.0, 1e9, "G"), (999_500.0, 1e6, "M"), (999.5, 1e3, "k"))
 """From this value on, in this unit: what would be rounded to 1,000 of the smaller one takes the larger."""
 _TIMES = ((999_500_000.0, 1e9, "s"), (999_500.0, 1e6, "ms"), (999.5, 1e3, "µs"))
+_HUGE = 1e12
 _NO_DECIMALS = 99.95
 _ONE_DECIMAL = 9.995
 _LEAST = 0.01
@@ -52,6 +53,8 @@ def short(value: float | None) -> str:
         return NOT_KNOWN
     if 0 < value < _LEAST:
         return f"<{_LEAST}"
+    if value >= _HUGE:
+        return f"{value:.0e}"
     size, unit = next(((value / size, unit) for least, size, unit in _SIZES if value >= least), (value, ""))
     if size >= _NO_DECIMALS:
         return f"{size:.0f}{unit}"
