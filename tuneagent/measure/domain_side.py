@@ -42,7 +42,7 @@ def seen(view: View, scope: Scope) -> Seen:
         retransmits=_retransmits(view, inside, scope),
         softnet_squeezes_per_sec=inside.softnet_squeezes_per_sec,
         steal_percent=_steal(view, domain),
-        run_queue_wait_percent=total((*_waits(domain, ThreadRole.VCPU), *_waits(domain, ThreadRole.VHOST)), _none("")),
+        run_queue_wait_percent=_waited(domain),
         queue_interrupts=inside.queue_interrupts,
         exits_by_kind=dict(domain.kvm.exits_by_kind) if domain.kvm is not None else {},
     )
@@ -123,6 +123,11 @@ def _share(one: ThreadRate) -> Figure:
 def _waits(domain: DomainView, role: ThreadRole) -> Iterator[Figure]:
     for one in domain.of_role(role):
         yield known(one.wait_percent, f"thread {one.thread.tid}: for how long it waited is not known")
+
+
+def _waited(domain: DomainView) -> Figure:
+    vcpus = tuple(_waits(domain, ThreadRole.VCPU))
+    return total((*vcpus, *_waits(domain, ThreadRole.VHOST)) if vcpus else (), _none(ThreadRole.VCPU))
 
 
 def _steal(view: View, domain: DomainView) -> Figure:
