@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from tuneagent import rates
 from tuneagent.app import lean_look
@@ -34,12 +33,11 @@ _MORE_S = 0.05
 _RUNNING = "running"
 
 
-class RunLoad(Protocol):
-    """Runs the load and gives its result; LoadError where that fails. ``load.loads.run`` does all of it."""
+RunLoad = Callable[[float, Hooks, float], LoadResult]
+"""(seconds, hooks, cool_down_s) → what the load measured; LoadError where it fails. ``load.loads.run`` does all of it.
 
-    def __call__(self, seconds: float, hooks: Hooks, cool_down_s: float) -> LoadResult:
-        """``hooks`` are called as the measured seconds begin and end; the load goes on for ``cool_down_s`` then."""
-        ...
+The hooks are to be called as the measured seconds begin and end; the load goes on for ``cool_down_s`` after that.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +87,15 @@ class Measuring:
         return metrics(self._view(load.seconds), load, self._scope)
 
     def prepare(self) -> None:
-        """Looks at the whole machine, and tries once what the round will look at: also what that takes is known then.
+        """Looks at the whole machine, and before the first round tries what it will look at: what that takes is known.
 
         RoundError where the virtual machine that is meant does not run here.
         """
         detail = frozenset({self._scope.domain}) if self._scope.domain is not None else frozenset[str]()
         self._whole = observe(self._source, self._whole, detail)
         self._wanted = self._what(self._whole)
-        self._look()
+        if not self._longest_s:
+            self._look()
         self._looks = []
 
     def _what(self, whole: Snapshot) -> lean_look.Wanted:

@@ -36,10 +36,10 @@ class RoundGuest:
 
     def look(self) -> None:
         """Looks once: everything that is wanted is fetched together."""
-        self._try(lambda: self._looks.append(self._look()))
+        self._try(self._keep_looking)
 
     def seen(self, expected_s: float) -> GuestSeen:
-        """The view over the two looks since ``prepare``, or why there is none."""
+        """The view over the last two looks since ``prepare``, or why there is none."""
         if self._failure is not None:
             return GuestSeen(self._origin, None, str(self._failure.detail), self._failure.remedy)
         if len(self._looks) != guest.MOST_SAMPLES:
@@ -54,6 +54,9 @@ class RoundGuest:
         except SourceError as error:
             # Connected and chosen anew before the next round: libvirt or the agent may have been restarted.
             self._failure, self._transport = error, None
+
+    def _keep_looking(self) -> None:
+        self._looks = [*self._looks[-1:], self._look()]
 
     def _prepare(self, domain: DomainView) -> None:
         if self._whole is not None:
