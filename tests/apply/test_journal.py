@@ -368,3 +368,10 @@ def test_what_got_there_in_part_is_known(tmp_path: Path) -> None:
 if __name__ == "__main__":
     Path(sys.argv[1], "ballast").write_bytes(b"x" * 16_384)
     json.dump(fill(sys.argv[1]), sys.stdout)
+
+
+def test_nothing_stands_of_what_ended_where_a_full_disk_took_no_more_than_the_end(store: Store) -> None:
+    journal = committed(store)
+    assert store.load(1).stands
+    journal.end()
+    assert not store.load(1).stands

@@ -168,10 +168,13 @@ class Transaction:
 
     @property
     def stands(self) -> bool:
-        """Whether there may be something of it to give back; where it ended before its first change there is not."""
+        """Whether there may be something of it to give back; where it ended before its first change there is not.
+
+        Of an undone one there is nothing, whatever its changes say: a full disk may have had room for its end only.
+        """
         if self.state is State.OPEN:
             return bool(self.entries or self.damage)
-        return any(entry.may_stand for entry in self.entries)
+        return self.state is State.COMMITTED and any(entry.may_stand for entry in self.entries)
 
 
 class Standing(StrEnum):
