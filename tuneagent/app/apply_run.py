@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 def run(ask: applying.Ask, chosen: Options) -> int:
     """The exit code; what stops it before anything is touched is a ClickException."""
-    _check_trust(ask)
+    check_trust(ask)
     source = site_source.source_of(ask.tree, ask.connect)
     place = Place(ask.tree, chosen.state)
     site = writing.Site(place, source)
-    _stop(site.forbidden((), in_container=ask.in_container))
+    stop(site.forbidden((), in_container=ask.in_container))
     one = _Run(ask, chosen, place, site, applying.Planner(ask, source))
     with denied.told(), site.alone():
         report, code = one.run()
@@ -50,7 +50,7 @@ def run(ask: applying.Ask, chosen: Options) -> int:
     return code
 
 
-def _check_trust(ask: applying.Ask) -> None:
+def check_trust(ask: applying.Ask) -> None:
     """What tells a program of root's what to write may be written by nobody else. A tree is nobody's machine."""
     if ask.tree is not None:
         return
@@ -62,7 +62,8 @@ def _check_trust(ask: applying.Ask) -> None:
             raise Forbidden(error.message) from error
 
 
-def _stop(objection: Objection | None) -> None:
+def stop(objection: Objection | None) -> None:
+    """Raises what keeps a command that changes the machine from it; nothing where that is None."""
     if objection is not None:
         kind = Forbidden if objection.forbidden else BadRequest
         raise kind(f"{objection.detail}; {objection.remedy}; nothing was changed")
@@ -109,8 +110,8 @@ class _Run:
     def _guard(self) -> None:
         if not self.first:
             return
-        _stop(self.site.forbidden(self.first, in_container=self.ask.in_container))
-        _stop(self._refused(self.first))
+        stop(self.site.forbidden(self.first, in_container=self.ask.in_container))
+        stop(self._refused(self.first))
         if self.ask.plan is not None:
             outdated = tuple(self.site.outdated(self.first))
             if outdated:

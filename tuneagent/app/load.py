@@ -24,7 +24,7 @@ _CPUS = click.option("--cpus", default="", metavar="LIST", help="Pin its process
 _SHARED = "One word of 16 characters or more, the same on both sides; only its owner may read the file. "
 
 
-def _place(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, int] | None:  # noqa: ARG001 - click's
+def place_of(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, int] | None:  # noqa: ARG001 - click's
     """ADDRESS:PORT, NAME:PORT or [IPV6]:PORT as host and port; 0 for none, where a program has its own."""
     if value is None:
         return None
@@ -107,7 +107,7 @@ def serve(
 
 
 @command.command()
-@click.option("--to", callback=_place, metavar="ADDRESS:PORT", help="The server; not needed by a command.")
+@click.option("--to", callback=place_of, metavar="ADDRESS:PORT", help="The server; not needed by a command.")
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path),
@@ -162,7 +162,7 @@ def run(
     from tuneagent.app import token_file as tokens
     from tuneagent.load import loads
 
-    spec = _spec(**wishes)
+    spec = spec_of(**wishes)
     if spec.kind in loads.OWN and token_file is None:
         raise click.UsageError(f"{spec.kind} needs the server's --token-file")
     token = tokens.read(token_file) if token_file is not None else ""
@@ -179,19 +179,20 @@ def run(
     return exits.DONE
 
 
-def _spec(
+def spec_of(
     *, to: tuple[str, int] | None, kind: str, rate: float | None, cpus: str, words: tuple[str, ...], **numbers: int
 ) -> LoadSpec:
+    """The load that the options ask for; UsageError where they contradict each other."""
     from tuneagent.load import loads
     from tuneagent.model.load import LoadKind, LoadSpec
 
     which = LoadKind(kind)
     host, port = to or ("", 0)
-    if not host and which is not LoadKind.COMMAND:
+    if not host and which not in {LoadKind.COMMAND, LoadKind.PASSIVE}:
         raise click.UsageError(f"{kind} needs --to ADDRESS:PORT")
     if which in loads.OWN and not port:
         raise click.UsageError(f"{kind} needs the port that the server printed: --to ADDRESS:PORT")
-    if words and which in loads.OWN:
+    if words and (which in loads.OWN or which is LoadKind.PASSIVE):
         raise click.UsageError(f"{kind} takes no further words")
     return LoadSpec(which, host, port, rate_per_sec=rate, cpus=_cpus(cpus), command=words, **numbers)
 

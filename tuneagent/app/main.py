@@ -25,6 +25,10 @@ COMMANDS = {
     "confirm": ("tuneagent.app.confirm", "Keep what was applied with a deadline."),
     "rollback": ("tuneagent.app.rollback", "Give back what was applied, where it still stands."),
     "status": ("tuneagent.app.status", "Say what is applied, and whether it still stands and is in effect."),
+    "trial": (
+        "tuneagent.app.trial",
+        "Measure what a policy does, with and without it in turn, and keep it if it helps.",
+    ),
     "history": ("tuneagent.app.history", "List the trials that were measured, the newest first."),
     "report": ("tuneagent.app.report", "Tell a trial in full, as text, JSON or one page; or compare two."),
     "export": ("tuneagent.app.export", "Write trials as lines of JSON, with every round."),
@@ -39,7 +43,7 @@ COMMANDS = {
 }
 """Name → module and one line of help. Each module defines ``command``."""
 
-WRITING = frozenset({"apply", "confirm", "rollback"})
+WRITING = frozenset({"apply", "confirm", "rollback", "trial"})
 
 
 class Commands(click.Group):

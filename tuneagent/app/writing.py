@@ -74,6 +74,8 @@ class Site:
         self.boot_id = _boot_id(source)
         self.watch: Watch | None = None
         """Over the last transaction that was begun."""
+        self._watching: dict[int, Watch] = {}
+        """Over those that are on trial: whoever drops a watch calls its guardian."""
 
     @contextmanager
     def alone(self, patience_s: float = PATIENCE_S) -> Iterator[None]:
@@ -262,12 +264,15 @@ class Site:
             return
         if made.awaits_confirmation and made.deadline is not None:
             self.watch.keep(made.deadline, timer=self.machine.live)
-        elif not made.on_trial:  # else it is watched over until it is given back or confirmed
+        elif made.on_trial:  # until it is given back or confirmed
+            self._watching[made.id] = self.watch
+        else:
             self.watch.release()
 
     def _let_go(self, number: int) -> None:
-        if self.watch is not None and self.watch.number == number:
-            self._release()
+        watch = self._watching.pop(number, None)
+        if watch is not None:
+            watch.release()
 
     def _release(self) -> None:
         if self.watch is not None:

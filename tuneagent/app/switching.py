@@ -1,0 +1,160 @@
+"""The two states of a trial: as it was, and with the changes, which stand only as long as this process runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tuneagent.app import told, writing
+from tuneagent.app.signals import Interruptions
+from tuneagent.measure.rounds import RoundError
+from tuneagent.model.apply_report import PlannedChange
+from tuneagent.model.plan import TunableKind
+from tuneagent.model.transaction import Entry, Outcome, Transaction
+from tuneagent.model.trial import Arm
+
+STORED = TunableKind.DOMAIN_INTERFACE_DRIVER
+LIVE = TunableKind.DOMAIN_INTERFACE_LIVE
+"""What a stored definition says counts from the next start on: a trial has the running device instead."""
+SWITCHED_BACK = "switched back"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a plan may not go beyond, whoever asks."""
+
+    most_changes: int
+    with_disk: bool = False
+
+
+class Switching:
+    """Switches changes on and off. For a process that has the site to itself and is in charge of its signals.
+
+    ``plan`` is asked anew for each pass of a transaction: after a change of queues other interrupts are in use.
+    """
+
+    def __init__(
+        self,
+        site: writing.Site,
+        plan: Callable[[], Sequence[PlannedChange]],
+        interruptions: Interruptions,
+        command: str,
+        bounds: Bounds,
+    ) -> None:
+        self._site, self._plan, self._interruptions = site, plan, interruptions
+        self._command, self._bounds = command, bounds
+        self._standing: int | None = None
+        self._first = tuple(plan())
+
+    @property
+    def planned(self) -> tuple[PlannedChange, ...]:
+        """The changes of the first plan, with those that only a winner gets."""
+        return self._first
+
+    @property
+    def tried(self) -> tuple[PlannedChange, ...]:
+        """Those of the first plan that are switched."""
+        return _tried(self._first)
+
+    @property
+    def standing(self) -> int | None:
+        """The transaction that holds the changes now; None while all is as it was."""
+        return self._standing
+
+    def switch(self, arm: Arm) -> None:
+        """RoundError where that state cannot be had. An interrupt is told when it is had, and not on the way."""
+        with self._interruptions.held():
+            if arm is Arm.A:
+                self._off()
+            elif self._standing is None:
+                self._on()
+
+    def restore(self) -> None:
+        """All as it was, from any state. RoundError where something could not be given back."""
+        self._interruptions.ignore()
+        self._off()
+
+    def hold(self) -> None:
+        """With the changes, which stand as long as this process runs."""
+        self._interruptions.ignore()
+        if self._standing is None:
+            self._on()
+
+    def keep(self) -> int:
+        """The changes stand from now on, also beyond this process. The transaction; RoundError, and all is as it was.
+
+        What a trial had on the running device alone is stored too, so that one transaction holds both.
+        """
+        self._interruptions.ignore()
+        if any(one.change.kind is STORED for one in self._first) and self.tried:
+            self._off()
+            return self._apply(self._all_of_it(), provisional=False).id
+        if self._standing is None:
+            self._on()
+        number = self._standing
+        assert number is not None  # noqa: S101 - _on() has set it, or raised
+        self._site.confirm(number)
+        self._standing = None
+        return number
+
+    def _on(self) -> None:
+        made = self._apply(self._trial_of_it(), provisional=True)
+        self._standing = made.id
+        if not any(entry.outcome is Outcome.CHANGED for entry in made.entries):
+            raise RoundError(f"nothing was changed: {_first_detail(made.entries)}")
+
+    def _apply(self, plan: Callable[[], Sequence[PlannedChange]], *, provisional: bool) -> Transaction:
+        policies = tuple(dict.fromkeys(one.policy for one in self._first if one.policy))
+        request = writing.Request(self._command, policies, None, provisional=provisional)
+        try:
+            made = self._site.apply(plan, request, self._interruptions)
+        except writing.Failed as failed:
+            stuck = failed.transaction is not None and told.has_stuck([failed.transaction])
+            more = f"; run tuneagent rollback {failed.transaction.id}" if stuck and failed.transaction else ""
+            raise RoundError(f"the changes could not be made: {failed.reason}{more}") from failed
+        if made is None:
+            raise RoundError("nothing was to be changed: all is so already")
+        return made
+
+    def _off(self) -> None:
+        if self._standing is None:
+            return
+        number = self._standing
+        try:
+            undone = self._site.undo(number, SWITCHED_BACK)
+        except writing.JournalError as error:
+            raise RoundError(str(error)) from error
+        self._standing = number if told.has_stuck([undone]) else None
+        wrong = [one for one in undone.entries if one.outcome in {Outcome.STUCK, Outcome.YIELDED}]
+        if wrong:
+            more = f"; run tuneagent rollback {number}" if told.has_stuck([undone]) else ""
+            raise RoundError(f"{wrong[0].where} was not given back: {wrong[0].detail}{more}")
+
+    def _trial_of_it(self) -> Callable[[], Sequence[PlannedChange]]:
+        return _first_then(self.tried, lambda: _tried(self._checked()))
+
+    def _all_of_it(self) -> Callable[[], Sequence[PlannedChange]]:
+        return _first_then(self._first, self._checked)
+
+    def _checked(self) -> Sequence[PlannedChange]:
+        planned = self._plan()
+        objection = self._site.refused(planned, most=self._bounds.most_changes, with_disk=self._bounds.with_disk)
+        if objection is not None:
+            raise writing.Refusal(writing.Why.FAILED, objection.detail, objection.remedy)
+        return planned
+
+
+def _tried(planned: Sequence[PlannedChange]) -> tuple[PlannedChange, ...]:
+    return tuple(one for one in planned if one.change.kind is not STORED)
+
+
+def _first_then(
+    first: Sequence[PlannedChange], more: Callable[[], Sequence[PlannedChange]]
+) -> Callable[[], Sequence[PlannedChange]]:
+    """The plan that the guards have seen, and then a new one as often as it is asked for."""
+    given: Iterator[Sequence[PlannedChange]] = iter((first,))
+    return lambda: next(given, None) or more()
+
+
+def _first_detail(entries: Sequence[Entry]) -> str:
+    return next((f"{one.where}: {one.detail}" for one in entries if one.detail), "no reason was given")
