@@ -159,6 +159,19 @@ def test_nothing_is_added_to_what_has_ended(store: Store) -> None:
     assert store.load(number) == replace(trial, id=number)
 
 
+def test_a_round_that_does_not_count_after_all_is_stored_once_more(store: Store) -> None:
+    trial = make_trials.e1()
+    number = store.begin(make_trials.running(trial))
+    set_aside = replace(trial.rounds[0], unused="a neighbour took the CPU")
+    for one in (*trial.rounds, set_aside):
+        store.add_round(number, one)
+    rounds = (set_aside, *trial.rounds[1:])
+    assert store.load(number).rounds == rounds
+    store.finish(replace(trial, id=number, rounds=rounds))
+    assert store.load(number).rounds == rounds
+    assert store.list()[0].rounds == len(trial.rounds)
+
+
 @pytest.mark.parametrize("number", [0, 99, 2**63, 2**70, -1])
 def test_a_trial_that_is_not_there_is_missing(store: Store, number: int) -> None:
     for ask in (store.load, lambda one: store.add_round(one, make_trials.e1().rounds[0])):

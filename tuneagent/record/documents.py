@@ -131,9 +131,13 @@ def _signed(value: int, name: str) -> int:
 
 
 def nouns(beginning: bytes, ending: bytes | None, rounds: tuple[bytes, ...]) -> Nouns:
-    """What the documents of a trial say. ParseError for what is damaged."""
+    """What the documents of a trial say. ParseError for what is damaged.
+
+    A round that is stored again under its number says what it is now: that it does not count may be known later only.
+    """
+    by_number = {one.number: one for one in (unpack(Round, body) for body in rounds)}
     return (
         unpack(Beginning, beginning),
         None if ending is None else unpack(Ending, ending),
-        tuple(unpack(Round, body) for body in rounds),
+        tuple(by_number.values()),
     )

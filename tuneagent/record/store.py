@@ -83,7 +83,7 @@ class Store:
         return number
 
     def add_round(self, number: int, measured: Round) -> None:
-        """Appends a round to a trial that runs."""
+        """Appends a round to a trial that runs; one whose number is there already takes its place when it is read."""
         with self._errors(f"trial {number}"):
             body = documents.pack(measured)
             with database.writing(self._connection):
@@ -98,8 +98,10 @@ class Store:
             ending = documents.pack(Ending(trial.state, trial.verdict, trial.why))
             setting = ", ".join(f"{name} = :{name}" for name in columns)
             with database.writing(self._connection):
-                self._running(trial.id)
-                self._connection.execute(f"UPDATE trial SET {setting} WHERE id = :id", {**columns, "id": trial.id})  # noqa: S608 - our own names
+                stored = self._running(trial.id)
+                rounds = min(stored, len(trial.rounds)) or stored
+                values = {**columns, "id": trial.id, "rounds": rounds}
+                self._connection.execute(f"UPDATE trial SET {setting}, rounds = :rounds WHERE id = :id", values)  # noqa: S608 - our own names
                 self._document(trial.id, "ending", ending)
             self._locks.drop(trial.id)
 
