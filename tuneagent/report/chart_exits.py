@@ -14,7 +14,7 @@ from tuneagent.report.values import short
 WIDTH = 440
 MOST_KINDS = 10
 _ROW, _BAR, _LEFT, _RIGHT, _TOP, _BOTTOM = 36, 12, 130, 60, 4, 26
-_LONGEST_NAME = 15
+_LONGEST_NAME = 13
 
 
 def chart(exits: Mapping[str, Both]) -> Markup | None:
