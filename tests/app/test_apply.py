@@ -432,6 +432,20 @@ def test_a_damaged_journal_is_told_and_its_changes_can_be_printed(tree: Path) ->
     assert said(on(tree, "status", "--json"), "tuneagent.status/1")["damaged"] is True
 
 
+def test_a_journal_that_cannot_be_read_is_told_and_keeps_no_other_from_being_given_back(tree: Path) -> None:
+    before = contents(tree)
+    on(tree, "apply", PINS)
+    (tree / STATE / "00000002.journal").symlink_to("00000001.journal")
+
+    shown, undone = on(tree, "status"), on(tree, "rollback", "--all")
+
+    assert (shown.code, undone.code) == (6, 1)
+    assert shown.out.startswith("A journal is damaged")
+    assert said(on(tree, "status", "--json"), "tuneagent.status/1")["due"] == []
+    assert "00000002.journal: not a regular file of its own" in undone.out
+    assert contents(tree) == before
+
+
 SLOW = """
 import sys, time
 from tuneagent.app.main import run

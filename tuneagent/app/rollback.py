@@ -96,7 +96,7 @@ def _undone(site: Site, chosen: _Options) -> ApplyReport:
         interruptions.ignore()
         for one in meant:
             try:
-                with denied.damage():
+                with denied.told(), denied.damage():
                     done.append(site.undo(one.id, site.due(one) or "asked"))
             except denied.Denied as error:  # the others can be given back all the same
                 damaged.append(error.message)

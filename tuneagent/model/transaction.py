@@ -222,8 +222,13 @@ class TransactionStatus:
 
     @property
     def interrupted(self) -> bool:
-        """Whether it was left in the middle, of its writing or of its trial: an undo is due."""
+        """Whether it was left in the middle, of its writing or of its trial: an undo is due.
+
+        Not where its journal is damaged: no undo can be made of it.
+        """
         one = self.transaction
+        if one.damage:
+            return False
         return (one.on_trial or (one.state is State.OPEN and one.stands)) and not self.writer_runs
 
     @property

@@ -117,6 +117,8 @@ def _state(report: StatusReport, status: TransactionStatus) -> str:
         return "INTERRUPTED in the middle"
     if transaction.id in report.overdue:
         return "NOT CONFIRMED in time"
+    if transaction.state is State.OPEN and transaction.damage:
+        return "cannot be told"
     if transaction.state is State.OPEN:
         return "being written now" if status.writer_runs else "ended before its first change"
     if transaction.state is State.UNDONE:
