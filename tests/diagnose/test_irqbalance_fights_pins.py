@@ -40,10 +40,14 @@ def test_pins_that_are_not_banned_are_worth_knowing() -> None:
 
 def test_only_interrupts_that_are_not_banned_are_listed() -> None:
     assert finding(judge, single(balanced(PINNED, "--banirq=31", "-i", "32", "-fi33"))).irqs == EVERY[3:]
-    both = balanced(PINNED, "-i", "31", banned_irqs=frozenset({33}))
-    assert finding(judge, single(both)).irqs == (32, *EVERY[3:])
-    banned = balanced(PINNED, banned_irqs=frozenset(EVERY))
-    assert value(clear(judge, single(banned)), "banned_interrupts") == 8
+    assert value(clear(judge, single(balanced(PINNED, *(f"-i{irq}" for irq in EVERY)))), "banned_interrupts") == 8
+
+
+def test_the_file_counts_where_the_command_line_is_not_known() -> None:
+    started_before = balanced(PINNED, "-i", "31", banned_irqs=frozenset({33}))
+    assert finding(judge, single(started_before)).irqs == EVERY[1:]
+    hidden = replace(started_before.irqbalance or pytest.fail("it runs"), command=(), banned_irqs=frozenset())
+    assert finding(judge, single(replace(started_before, irqbalance=hidden))).irqs == (31, 32, *EVERY[3:])
 
 
 @pytest.mark.parametrize("command", [("-m", "virtio"), ("--banmod", "vir"), ("--foreground", "-mio")])

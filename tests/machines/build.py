@@ -147,7 +147,7 @@ def isolated() -> Moments:
 
 def irqbalance_pins() -> Moments:
     """Pinned by hand, and irqbalance, which was told of one interrupt only, runs."""
-    guest = Guest(irqbalance=IRQBALANCE, irqbalance_env='# options\nOPTIONS="--banirq=31"\n')
+    guest = Guest(irqbalance=(*IRQBALANCE, "--banirq=31"), irqbalance_env='# options\nOPTIONS="--banirq=31"\n')
     return guest, guest.after(load(4, settled(4)))
 
 

@@ -125,8 +125,15 @@ def test_a_line_that_no_command_can_edit_is_left_to_a_hand() -> None:
 def test_what_is_banned_already_is_not_banned_again() -> None:
     by_number = build.config("--banirq=31", banned_irqs=frozenset({31}))
     assert ban(by_number).new == 'IRQBALANCE_ARGS="--banirq=31 --banirq=32"'
-    by_module = build.config("--banmod=virtio", banned_modules=("virtio",))
-    assert build.changes(build.solve(BAN, running(by_module))) == ()
+    by_module = build.balance(build.config("--banmod=virtio", banned_modules=("virtio",)), command=())
+    assert build.changes(build.solve(BAN, replace(make.snapshot(queues=1), irqbalance=by_module))) == ()
+
+
+def test_a_file_that_the_process_has_not_read_is_not_edited_again() -> None:
+    written = build.config("--banirq=31", "--banirq=32", banned_irqs=frozenset({31, 32}))
+    said = build.reason(build.solve(BAN, running(written)))
+    assert "/etc/sysconfig/irqbalance bans these interrupts already, and irqbalance (pid 612) runs without" in said
+    assert "systemctl restart irqbalance.service" in said
 
 
 def test_what_the_process_was_told_is_not_banned_again() -> None:

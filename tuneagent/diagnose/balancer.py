@@ -1,4 +1,4 @@
-"""What irqbalance was told to leave alone: its own command line and its environment file together."""
+"""What irqbalance was told to leave alone: by its command line or its socket, else by its environment file."""
 
 from __future__ import annotations
 

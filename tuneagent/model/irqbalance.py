@@ -71,11 +71,11 @@ class Irqbalance:
     def leaves(self, irq: int, actions: tuple[str, ...]) -> bool:
         """Whether it was told to leave this interrupt alone, by number or by a part of a name (--banmod).
 
-        The process's own word and the file's count alike: a unit may pass options that no file holds. What some
-        versions of it would move is not left alone.
+        Its file counts where its command line is not known: it may have been started before the file became what it
+        is, and its unit may read another. What some versions of it would move is not left alone.
         """
         numbers, modules = self.banned_irqs, self.banned_modules
-        if self.config is not None:
+        if self.config is not None and not self.command:
             numbers, modules = numbers | self.config.banned_irqs, modules + self.config.banned_modules
         return irq in numbers or any(module and _is_named(module, actions) for module in modules)
 

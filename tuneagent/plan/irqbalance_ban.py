@@ -33,7 +33,18 @@ def solve(situation: Situation) -> Solution | Declined:
     reason = _unusable(config)
     if config is None or reason:
         return situation.declined(reason)
-    return Solution((_change(nic, config, missing),), _notes(balance, config))
+    unwritten = tuple(queue_irq for queue_irq in missing if queue_irq.irq not in config.banned_irqs)
+    if not unwritten:
+        return situation.declined(_not_heard(config, balance))
+    return Solution((_change(nic, config, unwritten),), _notes(balance, config))
+
+
+def _not_heard(config: IrqbalanceConfig, balance: Irqbalance) -> str:
+    return (
+        f"{config.path} bans these interrupts already, and irqbalance (pid {balance.pid}) runs without that: it is "
+        f"older than the file, or its unit reads another. `systemctl restart {IRQBALANCE_UNIT}`, and see its command "
+        f"line; `systemctl cat {IRQBALANCE_UNIT}` shows which file it reads"
+    )
 
 
 def _unusable(config: IrqbalanceConfig | None) -> str:
