@@ -24,7 +24,7 @@ def line(what: str, now: Progress) -> str:
         f"{plural(now.pairs, 'pair')} of at most {now.pairs_max}",
         f"at most {left(now.seconds_left_at_most)} left",
     ]
-    effect = now.verdict.primary if now.verdict is not None else None
+    effect = now.effect
     if effect is not None and effect.percent is not None:
         parts.append(f"so far {change(effect)}")
     return "; ".join(parts)
