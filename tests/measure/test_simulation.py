@@ -123,6 +123,7 @@ class Guarded:
         return Hands(lambda _: None, self.measure, lambda _: None, lambda: 0, lambda: None)
 
 
+@pytest.mark.timeout(600)  # 10 s of CPU, which a machine that boots guests meanwhile gives slowly
 def test_whole_trials_without_an_effect_are_seldom_decided() -> None:
     rng = random.Random(3)  # noqa: S311 - no secret
     rates = Rates()
