@@ -240,3 +240,17 @@ def test_leaves_no_descriptor_open(tmp_path: Path) -> None:
     root.read_bytes("/etc/conf", 10)
     error(lambda: root.write_value("/etc/absent", "x"))
     assert descriptors() == before
+
+
+def test_an_end_before_a_longer_value_of_a_tree_is_cut_leaves_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "value").write_text("0-31\n")
+
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "ftruncate", end)
+    with pytest.raises(KeyboardInterrupt):
+        WritableRoot(str(tmp_path)).write_value("/value", "1\n")
+    assert (tmp_path / "value").read_text().strip() == "1"

@@ -48,8 +48,10 @@ class WritableRoot:
             if not data:
                 raise OSError(errno.EINVAL, "an empty value cannot be written")
             with _closing(os.open(name, _TO_WRITE, dir_fd=directory)) as fd:
-                _write_once(fd, data)
-                # A kernel's file knows its value from one write. A plain file of a tree keeps the end of a longer one.
+                # A kernel's file knows its value from one write. A plain file of a tree keeps the end of a longer one:
+                # it is blanked by the same write, so that an end before the cut leaves this value and no other.
+                size = 0 if self.live else min(os.fstat(fd).st_size, _CHUNK)
+                _write_once(fd, data.ljust(size, b"\n"))
                 if not self.live and os.fstat(fd).st_size > len(data):
                     os.ftruncate(fd, len(data))
 
