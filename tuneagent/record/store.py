@@ -196,10 +196,11 @@ class Store:
 
     def _prune(self, now_ns: int, newest: int) -> None:
         keep = self._retention
-        rank = "SELECT id, began_ns, row_number() OVER (ORDER BY began_ns DESC, id DESC) AS rank FROM trial"
-        old = f"SELECT id FROM ({rank}) WHERE rank > ? OR (rank > ? AND began_ns < ?)"  # noqa: S608 - our own words
-        rows = self._all(old, (keep.trials, keep.always, now_ns - keep.days * _DAY_NS))
-        going = {number for (number,) in rows} - {newest} - self._alive()
+        beyond = "SELECT id, began_ns FROM trial ORDER BY began_ns DESC, id DESC LIMIT -1 OFFSET ?"
+        rows = self._all(beyond, (keep.trials,))
+        oldest = now_ns - keep.days * _DAY_NS
+        rows += self._all(f"SELECT * FROM ({beyond}) WHERE began_ns < ?", (keep.always, oldest))  # noqa: S608 - our own words
+        going = {number for number, _ in rows} - {newest} - self._alive()
         self._connection.executemany("DELETE FROM trial WHERE id = ?", [(number,) for number in going])
 
     def _alive(self) -> set[int]:
