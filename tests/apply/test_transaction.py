@@ -156,6 +156,19 @@ def test_what_appears_while_it_writes_is_planned_again_and_found(tree: Path) -> 
     assert len(outcomes(made)) == len(PINS)
 
 
+def test_a_policy_that_wants_back_what_another_has_just_changed_is_named(tree: Path) -> None:
+    before = killing.content(tree)
+    (spread,) = (one for one in wanted() if one.change.kind is TunableKind.RPS_CPUS and one.change.target.queue == 1)
+    back = Wanted("off", replace(spread.change, new="0"))
+    plans = iter([[replace(spread, policy="spread")], [back], [back]])
+    source = Sysroot(str(tree))
+    machine = Machine(source, WritableRoot(str(tree)), Lookup(source))
+    with pytest.raises(Failed) as caught:
+        run(Work(machine, actuators(machine), Site(tree).begin, lambda _: None, 0.0), lambda: next(plans))
+    assert "spread sets '3', and off wants '0'; ask for one of them" in caught.value.reason
+    assert killing.content(tree) == before
+
+
 def test_a_write_that_did_not_arrive_is_a_failure(tree: Path) -> None:
     class Deaf(WritableRoot):
         def write_value(self, path: str, text: str) -> None:

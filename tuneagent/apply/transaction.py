@@ -117,6 +117,7 @@ class _Writing:
         self._journal: Journal | None = None
         self._done: dict[Key, str] = {}
         """What was tried, with the value that was tried: another plan of the same is no news."""
+        self._written: dict[Key, Entry] = {}
         self._marks: dict[int, tuple[_Planned, Any]] = {}
         self._next = 0
 
@@ -180,6 +181,10 @@ class _Writing:
         old = actuator.read(place)
         if actuator.same(old, change.new):
             return None
+        before = self._written.get(key_of(change.kind, change.target))
+        if before is not None and before.policy != wanted.policy and actuator.same(before.old, change.new):
+            detail = f"{place.where}: {before.policy} sets {before.new!r}, and {wanted.policy} wants {change.new!r}"
+            raise Refusal(Why.FAILED, detail, "ask for one of them")
         entry = replace(
             self._entry(wanted, actuator, place, old),
             kept=tuple(self._kept(actuator, place)),
@@ -245,6 +250,7 @@ class _Writing:
             raise Refusal(Why.FAILED, detail)
         journal.outcome(one.entry.index, Outcome.CHANGED)
         self._marks[one.entry.index] = (one, mark)
+        self._written[key_of(one.change.kind, one.change.target)] = one.entry
 
     def _refused(self, one: _Planned, refusal: Refusal) -> None:
         journal = self._record()
