@@ -140,14 +140,6 @@ def in_namespaces(root: Path, pid: int, cgroup: int) -> Path:
     return root
 
 
-def test_a_container_by_the_control_group_of_its_first_process(tmp_path: Path) -> None:
-    put(guest(tmp_path), "/proc/1/cgroup", "0::/system.slice/docker-0a1b2c3d4e5f.scope\n")
-    put(tmp_path, "/proc/self/cgroup", "0::/user.slice\n")
-    assert identity(tmp_path).container == "docker"
-    put(tmp_path, "/proc/1/cgroup", "0::/init.scope\n")
-    assert identity(tmp_path).container is None
-
-
 @pytest.mark.parametrize(
     ("pid", "cgroup", "kind"),
     [

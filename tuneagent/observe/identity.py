@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tuneagent.model.errors import ParseError, SourceError
+from tuneagent.model.errors import ParseError
 from tuneagent.model.identity import Identity, Role
 from tuneagent.observe.gaps import Gaps
 from tuneagent.parse import cpuinfo, mounts
@@ -113,23 +113,11 @@ def _container(gaps: Gaps) -> str | None:
     for path, kind in (("/.dockerenv", "docker"), ("/run/.containerenv", "podman")):
         if gaps.text("identity.container", path, optional=True) is not None and not _in_first_namespaces(gaps):
             return kind
-    if kind := _by_cgroup(gaps):
-        return kind
+    paths = gaps.parsed("identity.container", "/proc/self/cgroup", _cgroups, optional=True) or ()
+    for kind, group in _CONTAINERS:
+        if any(group.search(path) for path in paths):
+            return kind
     return None if _in_first_namespaces(gaps) else _told_to_init(gaps) or _by_namespaces(gaps)
-
-
-def _by_cgroup(gaps: Gaps) -> str | None:
-    own = gaps.parsed("identity.container", "/proc/self/cgroup", _cgroups, optional=True) or ()
-    paths = (*own, *_first_cgroups(gaps))
-    return next((kind for kind, group in _CONTAINERS if any(group.search(path) for path in paths)), None)
-
-
-def _first_cgroups(gaps: Gaps) -> tuple[str, ...]:
-    # Our own may be one that a program inside made for itself. It is a second look only: no gap where it is not had.
-    try:
-        return _cgroups(gaps.source.read("/proc/1/cgroup").text)
-    except (SourceError, ParseError):
-        return ()
 
 
 def _told_to_init(gaps: Gaps) -> str | None:
