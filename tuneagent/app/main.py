@@ -29,6 +29,8 @@ COMMANDS = {
         "tuneagent.app.trial",
         "Measure what a policy does, with and without it in turn, and keep it if it helps.",
     ),
+    "tune": ("tuneagent.app.tune", "Find what is wrong, try what would mend it, and keep what is proven to help."),
+    "sweep": ("tuneagent.app.sweep", "Measure several values of one setting, and find the knee of their curve."),
     "history": ("tuneagent.app.history", "List the trials that were measured, the newest first."),
     "report": ("tuneagent.app.report", "Tell a trial in full, as text, JSON or one page; or compare two."),
     "export": ("tuneagent.app.export", "Write trials as lines of JSON, with every round."),
@@ -43,7 +45,7 @@ COMMANDS = {
 }
 """Name → module and one line of help. Each module defines ``command``."""
 
-WRITING = frozenset({"apply", "confirm", "rollback", "trial"})
+WRITING = frozenset({"apply", "confirm", "rollback", "trial", "tune", "sweep"})
 
 
 class Commands(click.Group):

@@ -44,9 +44,12 @@ class Interruptions:
         """While the body runs nothing is raised; what came meanwhile is raised at its end."""
         self._deaf = True
         yield
-        self._deaf = False
+        self.listen()
+
+    def listen(self) -> None:
+        """From now on again, where one thing was ended that nobody may disturb; what came meanwhile is raised."""
+        self._deaf = self.asked is not None
         if self.asked is not None:
-            self._deaf = True
             raise Interrupted(self.asked)
 
     def __call__(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - signal's signature

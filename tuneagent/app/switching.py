@@ -30,7 +30,8 @@ class Bounds:
 class Switching:
     """Switches changes on and off. For a process that has the site to itself and is in charge of its signals.
 
-    ``plan`` is asked anew for each pass of a transaction: after a change of queues other interrupts are in use.
+    ``plan`` is asked anew for each pass of a transaction: after a change of queues other interrupts are in use. It is a
+    failure that there is nothing to change, unless it ``may_be_so`` already: one value of many is that of before.
     """
 
     def __init__(
@@ -40,9 +41,11 @@ class Switching:
         interruptions: Interruptions,
         command: str,
         bounds: Bounds,
+        *,
+        may_be_so: bool = False,
     ) -> None:
         self._site, self._plan, self._interruptions = site, plan, interruptions
-        self._command, self._bounds = command, bounds
+        self._command, self._bounds, self._may_be_so = command, bounds, may_be_so
         self._standing: int | None = None
         self._first = tuple(plan())
 
@@ -88,7 +91,7 @@ class Switching:
         self._interruptions.ignore()
         if any(one.change.kind is STORED for one in self._first) and self.tried:
             self._off()
-            return self._apply(self._all_of_it(), provisional=False).id
+            return self._made(self._all_of_it(), provisional=False).id
         if self._standing is None:
             self._on()
         number = self._standing
@@ -98,23 +101,30 @@ class Switching:
         return number
 
     def _on(self) -> None:
-        made = self._apply(self._trial_of_it(), provisional=True)
+        if self._may_be_so:
+            so_far = self._apply(self._trial_of_it(), provisional=True)
+            self._standing = None if so_far is None else so_far.id
+            return
+        made = self._made(self._trial_of_it(), provisional=True)
         self._standing = made.id
         if not any(entry.outcome is Outcome.CHANGED for entry in made.entries):
             raise RoundError(f"nothing was changed: {_first_detail(made.entries)}")
 
-    def _apply(self, plan: Callable[[], Sequence[PlannedChange]], *, provisional: bool) -> Transaction:
+    def _made(self, plan: Callable[[], Sequence[PlannedChange]], *, provisional: bool) -> Transaction:
+        made = self._apply(plan, provisional=provisional)
+        if made is None:
+            raise RoundError("nothing was to be changed: all is so already")
+        return made
+
+    def _apply(self, plan: Callable[[], Sequence[PlannedChange]], *, provisional: bool) -> Transaction | None:
         policies = tuple(dict.fromkeys(one.policy for one in self._first if one.policy))
         request = writing.Request(self._command, policies, None, provisional=provisional)
         try:
-            made = self._site.apply(plan, request, self._interruptions)
+            return self._site.apply(plan, request, self._interruptions)
         except writing.Failed as failed:
             stuck = failed.transaction is not None and told.has_stuck([failed.transaction])
             more = f"; run tuneagent rollback {failed.transaction.id}" if stuck and failed.transaction else ""
             raise RoundError(f"the changes could not be made: {failed.reason}{more}") from failed
-        if made is None:
-            raise RoundError("nothing was to be changed: all is so already")
-        return made
 
     def _off(self) -> None:
         if self._standing is None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from tuneagent.measure.rounds import Progress
+from tuneagent.measure.sweeping import Step
 from tuneagent.model.trial import Arm
 from tuneagent.report.trial_words import change
 from tuneagent.report.values import plural
@@ -44,6 +45,20 @@ def shown(what: str) -> Callable[[Progress], None]:
     def show(now: Progress) -> None:
         with suppress(OSError):
             sys.stderr.write(_CLEAR + line(what, now))
+            sys.stderr.flush()
+
+    return show
+
+
+def swept(name: str) -> Callable[[Step], None]:
+    """The same of a sweep."""
+    if not _is_watched():
+        return lambda _: None
+
+    def show(now: Step) -> None:
+        text = f"{name}: {now.value}; block {now.block} of {now.blocks}; about {left(now.seconds_left)} left"
+        with suppress(OSError):
+            sys.stderr.write(_CLEAR + text)
             sys.stderr.flush()
 
     return show

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 MOST_CHANGES = 1000
 LINK_UP_S = 60.0
 """How long a server may be out of reach after a change that takes the link down."""
-_BOUNDS = Bounds(MOST_CHANGES)
+BOUNDS = Bounds(MOST_CHANGES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def _interrupts_told() -> Iterator[None]:
 
 def switched(made: Setting, plan: Callable[[], Sequence[PlannedChange]]) -> Switching:
     """What switches a plan's changes; plans once."""
-    return Switching(made.site, plan, made.conditions.interruptions, made.typed, _BOUNDS)
+    return Switching(made.site, plan, made.conditions.interruptions, made.typed, BOUNDS)
 
 
 def guarded(made: Setting, switching: Switching, *, in_container: bool) -> None:

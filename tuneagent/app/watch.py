@@ -22,9 +22,10 @@ class Place:
     tree: Path | None
     state: Path | None
 
-    def undo_command(self, number: int) -> tuple[str, ...]:
-        """The command that gives a transaction back if that is due, from any directory."""
-        return (sys.executable, "-m", "tuneagent", "rollback", str(number), "--due", *self.options)
+    def undo_command(self, number: int | None) -> tuple[str, ...]:
+        """The command that gives a transaction back if that is due, from any directory; None: all that are due."""
+        which = () if number is None else (str(number),)
+        return (sys.executable, "-m", "tuneagent", "rollback", *which, "--due", *self.options)
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -50,13 +51,14 @@ class Watch:
     """What keeps it from being given back in every case."""
     _guardian: Guardian | None = None
 
-    def begin(self, until: Deadline | None) -> None:
+    def begin(self, until: Deadline | None, *, every: bool = False) -> None:
         """From now on the end of this process undoes what is not committed, and the deadline what is not confirmed.
 
+        With ``every`` it undoes all that is due, newest first: several may stand on one another and on this process.
         OSError where no process can be made.
         """
         again_ns = None if until is None else until.at_boottime_ns
-        self._guardian = Guardian(self.place.undo_command(self.number), again_ns=again_ns)
+        self._guardian = Guardian(self.place.undo_command(None if every else self.number), again_ns=again_ns)
 
     def keep(self, until: Deadline, *, timer: bool) -> None:
         """It is committed, and undone at this moment unless somebody confirms it; by a timer too, on this machine."""

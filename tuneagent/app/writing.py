@@ -250,7 +250,7 @@ class Site:
         )
         self.watch = Watch(self._place, journal.id)
         try:
-            self.watch.begin(until)
+            self.watch.begin(until, every=request.provisional)
         except OSError as error:
             detail = f"no process can be started that undoes it if this one is killed: {error.strerror or error}"
             with suppress(OSError):

@@ -1,0 +1,236 @@
+"""``tune``, from the look under load to the record of what stands."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import click
+
+from tuneagent import __version__, rates
+from tuneagent.app import exits, policy_files, trial_load, trialling
+from tuneagent.app.applying import Ask, Planner
+from tuneagent.app.denied import Denied
+from tuneagent.app.switching import Switching
+from tuneagent.app.trialling import Setting
+from tuneagent.diagnose import diagnose
+from tuneagent.load.errors import LoadError
+from tuneagent.load.hooks import Hooks
+from tuneagent.measure import tuning
+from tuneagent.measure.rounds import RoundError
+from tuneagent.model.apply_report import PlannedChange
+from tuneagent.model.plan import Advice, Plan
+from tuneagent.model.snapshot import Snapshot
+from tuneagent.model.trial import Decision, Trial, TrialState
+from tuneagent.model.tuning import Attempt, Tried, Tuning
+from tuneagent.model.view import View
+from tuneagent.observe import snapshot as observe
+from tuneagent.plan.solve import plan
+from tuneagent.report.domain_ranking import by_subject
+from tuneagent.report.trial_words import why as why_of
+
+if TYPE_CHECKING:
+    from tuneagent.app.trial import Options
+    from tuneagent.app.trial_load import AskedLoad
+    from tuneagent.app.trial_options import Wishes
+
+SWITCH_S = 2.0
+"""That a switch and the load's own warming up take beside a round, until a trial has shown what they do take."""
+
+
+@dataclass(slots=True)
+class _Winner:
+    """Changes that are proven, and stand as long as this process."""
+
+    place: int
+    """Of its attempt."""
+    planner: Planner
+    switching: Switching
+
+
+def run(load: AskedLoad, wishes: Wishes, chosen: Options, budget_s: float) -> int:
+    """The exit code; what stops it before anything is touched is a ClickException."""
+    with trialling.setting(load, wishes, chosen) as made:
+        try:
+            told = _Tuning(made, chosen.ask, budget_s).run()
+        except RoundError as error:
+            raise Denied("; ".join((str(error), *getattr(error, "__notes__", ())))) from error
+    _tell(told, as_json=chosen.as_json, color=chosen.color)
+    return exits.FAILED if told.why else exits.DONE
+
+
+def _tell(told: Tuning, *, as_json: bool, color: str) -> None:
+    from tuneagent.app import output
+    from tuneagent.report import tuning_text
+
+    if as_json:
+        output.emit_json(tuning_text.to_json(told))
+    else:
+        output.emit(tuning_text.document(told), color)
+
+
+@dataclass(slots=True)
+class _Tuning:
+    """One tuning while it runs."""
+
+    made: Setting
+    ask: Ask
+    budget_s: float
+    began: float = field(default_factory=time.monotonic)
+    attempts: list[Attempt] = field(default_factory=list)
+    winners: list[_Winner] = field(default_factory=list)
+    pair_s: float = 0.0
+
+    def run(self) -> Tuning:
+        """Whatever is raised, the machine is as before."""
+        wishes = self.made.wishes
+        self.pair_s = 2 * (wishes.round_s + wishes.settle_s + SWITCH_S)
+        try:
+            self._try_each()
+            return self._ended()
+        except BaseException as error:
+            self._give_back(error)
+            raise
+
+    def _try_each(self) -> None:
+        view, found = self._look()
+        advice = tuning.ordered(found.advice)
+        for declined in found.declined:
+            self.attempts.append(Attempt(declined.policy, declined.subject, Tried.LEFT_OUT, declined.reason))
+        for place, one in enumerate(advice):
+            self.made.conditions.interruptions.listen()
+            self._try(one, view, waiting=len(advice) - place + 1)
+
+    def _look(self) -> tuple[View, Plan]:
+        """At this machine while the load runs."""
+        source, asked, looks = self.made.source, self.made.load, list[Snapshot]()
+
+        def look() -> None:
+            looks.append(observe(source, looks[-1] if looks else None, frozenset(self.ask.domains)))
+
+        before = observe(source, None, frozenset(self.ask.domains))
+        spec, _ = trial_load.placed(asked.spec, before, trial_load.interrupted(before, self.ask.nics, ()))
+        seconds = self.made.wishes.round_s
+        try:
+            trial_load.runner(spec, asked.token)(seconds, Hooks(began=look, ended=look), SWITCH_S)
+        except LoadError as error:
+            raise Denied(f"the load: {error}; nothing was changed") from error
+        view = rates.view(looks[0], looks[-1])
+        policies = policy_files.policies(self.ask.directories)
+        known = {one.name for one in policies}
+        for name in self.ask.policies:
+            if name not in known:
+                raise click.UsageError(f"no policy {name!r}; there are: {', '.join(sorted(known))}")
+        return view, plan(view, diagnose(view), policies, self.ask.policies)
+
+    def _try(self, advice: Advice, view: View, waiting: int) -> None:
+        reason = self._attempt(advice, view, waiting)
+        if reason:
+            self.attempts.append(Attempt(advice.policy, advice.subject, Tried.LEFT_OUT, reason))
+
+    def _attempt(self, advice: Advice, view: View, waiting: int) -> str:
+        """Why it is left out; empty where it was tried."""
+        ask = _asked(advice, view, self.ask)
+        if ask is None:
+            return "--on and --domain name something else"
+        wishes = self.made.wishes
+        left_s = self.budget_s - (time.monotonic() - self.began)
+        pairs = tuning.pairs_within(left_s, self.pair_s, waiting, wishes.pairs_max, wishes.pairs_min)
+        if not pairs:
+            return f"the budget has {max(0.0, left_s):.0f} s left, too little for a verdict"
+        planner = Planner(ask, self.made.source)
+        switching = trialling.switched(self.made, planner.plan)
+        if not switching.tried:
+            return trialling.nothing_to_try(planner, switching)
+        trialling.guarded(self.made, switching, in_container=ask.in_container)
+        self._measure(advice, planner, switching, pairs)
+        return ""
+
+    def _measure(self, advice: Advice, planner: Planner, switching: Switching, pairs: int) -> None:
+        began = time.monotonic()
+        wishes = self.made.wishes
+        made = replace(self.made, wishes=replace(wishes, pairs_max=pairs, pairs_min=min(pairs, wishes.pairs_min)))
+        policies = policy_files.named((advice.policy,), self.ask.directories)
+        trial = trialling.tried(made, switching, policies, (self.ask.nics, self.ask.domains), confirm=False)
+        self._learn(trial, time.monotonic() - began)
+        became = _became(trial)
+        self.attempts.append(Attempt(advice.policy, advice.subject, became, trial.why or why_of(trial), trial))
+        if became is Tried.KEPT:
+            self.winners.append(_Winner(len(self.attempts) - 1, planner, switching))
+
+    def _learn(self, trial: Trial, seconds: float) -> None:
+        """How long a pair really takes."""
+        if trial.rounds:
+            self.pair_s = max(self.pair_s, 2 * seconds / len(trial.rounds))
+
+    def _ended(self) -> Tuning:
+        if len(self.winners) < 2:  # noqa: PLR2004 - of one, its own trial was against the machine as it was
+            numbers = tuple(one.switching.keep() for one in self.winners)
+            return self._told(None, numbers)
+        for one in reversed(self.winners):
+            one.switching.restore()
+        self.made.conditions.interruptions.listen()
+        together = self._together()
+        if together.kept and together.transaction is not None:
+            return self._told(together, (together.transaction,))
+        return self._told(together, (), "" if together.state is TrialState.DONE else together.why)
+
+    def _together(self) -> Trial:
+        names = tuple(dict.fromkeys(self.attempts[one.place].policy for one in self.winners))
+        switching = trialling.switched(self.made, self._plan_of_all)
+        policies = policy_files.named(names, self.ask.directories)
+        return trialling.tried(self.made, switching, policies, (self.ask.nics, self.ask.domains))
+
+    def _plan_of_all(self) -> Sequence[PlannedChange]:
+        return tuple(chain.from_iterable(one.planner.plan() for one in self.winners))
+
+    def _told(self, together: Trial | None, numbers: tuple[int, ...], why: str = "") -> Tuning:
+        seconds = time.monotonic() - self.began
+        return Tuning(__version__, seconds, tuple(self.attempts), together, numbers, why)
+
+    def _give_back(self, reason: BaseException) -> None:
+        """What won stood as long as this process would have run: newest first, all of it."""
+        for one in reversed(self.winners):
+            try:
+                one.switching.restore()
+            except (RoundError, OSError) as error:
+                reason.add_note(f"and the machine could not be put back: {error}")
+
+
+def _became(trial: Trial) -> Tried:
+    if trial.state is not TrialState.DONE:
+        return Tried.FAILED
+    kept = trial.kept and trial.verdict is not None and trial.verdict.decision is Decision.KEEP
+    return Tried.KEPT if kept else Tried.TAKEN_BACK
+
+
+def _asked(advice: Advice, view: View, ask: Ask) -> Ask | None:
+    """What the command line of its apply would ask for; None where the user named something else."""
+    nics, domains = _names(advice.subject, view)
+    if ask.nics and nics and not set(nics) & set(ask.nics):
+        return None
+    if ask.domains and domains and not set(domains) & set(_keys(view, ask.domains)):
+        return None
+    return replace(ask, policies=(advice.policy,), nics=nics[:1], domains=domains)
+
+
+def _keys(view: View, names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        found = view.hypervisor.find(name) if view.hypervisor is not None else None
+        if found is not None:
+            yield found.key
+
+
+def _names(subject: str, view: View) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The interface, by all names that it goes by, and the virtual machine that a subject is."""
+    domain = by_subject(view.hypervisor).get(subject)
+    if domain is None:
+        return ((subject,) if view.after.nic(subject) is not None else ()), ()
+    interfaces = domain.definition.interfaces if domain.definition is not None else ()
+    found = next((one for one in interfaces if domain.subject_of(one) == subject), None)
+    if found is None:
+        return (), (domain.key,)
+    return tuple(filter(None, (found.target, found.mac, str(found.position)))), (domain.key,)

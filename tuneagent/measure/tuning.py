@@ -1,0 +1,37 @@
+"""What a tuning tries first, and how much of its time each trial may take. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tuneagent.measure.effect import PAIRS_LEAST
+from tuneagent.model.plan import Advice
+from tuneagent.model.policy import Disruption
+
+_COST = {disruption: place for place, disruption in enumerate(Disruption)}
+
+
+def ordered(advice: Iterable[Advice]) -> tuple[Advice, ...]:
+    """Most to gain first; then the worst finding, then what disturbs least, then by name."""
+    return tuple(sorted(advice, key=_rank))
+
+
+def expected_percent(advice: Advice) -> float:
+    """The largest effect that it expects, in percent, the middle of a range; 0 where nobody measured one."""
+    return max((abs(one.percent_low + one.percent_high) / 2 for one in advice.expects), default=0.0)
+
+
+def _rank(advice: Advice) -> tuple[float, int, int, str, str]:
+    severity = max((finding.severity for finding in advice.findings), default=-1)
+    return -expected_percent(advice), -severity, _COST[advice.disruption], advice.policy, advice.subject
+
+
+def pairs_within(seconds_left: float, pair_s: float, trials_left: int, most: int, least: int = PAIRS_LEAST) -> int:
+    """How many pairs the next of ``trials_left`` trials may measure; 0 where there is no time for a verdict.
+
+    Each trial has an equal share of the time that is left. A share that is too small for a verdict becomes the least
+    that is enough: the first of the order have more to gain than those that then go without.
+    """
+    if pair_s <= 0 or trials_left < 1 or seconds_left < least * pair_s:
+        return 0
+    return min(most, max(least, int(seconds_left / trials_left // pair_s)))
