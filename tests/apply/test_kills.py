@@ -44,6 +44,7 @@ def tree(tmp_path: Path) -> Path:
     return trees.guest(tmp_path / "root", cpus=QUEUES, queues=QUEUES)
 
 
+@pytest.mark.timeout(600)
 def test_a_kill_at_every_step_of_an_apply_leaves_a_machine_that_one_rollback_gives_back(tree: Path) -> None:
     before = killing.content(tree)
     assert killing.in_child(lambda: Site(tree).apply(wanted())) == killing.SURVIVED
@@ -66,6 +67,7 @@ def test_a_kill_at_every_step_of_an_apply_leaves_a_machine_that_one_rollback_giv
     print(f"\nkilled {step - 1} times within an apply of {len(wanted())} changes")  # noqa: T201
 
 
+@pytest.mark.timeout(600)
 def test_a_kill_at_every_step_of_an_undo_is_made_good_by_the_next_undo(tree: Path) -> None:
     before = killing.content(tree)
     for step in count(1):

@@ -205,6 +205,7 @@ def with_room_for(tree: Path, records: int) -> str:
     return ""
 
 
+@pytest.mark.timeout(600)
 def test_a_full_disk_at_every_record_leaves_all_old_or_all_new(tree: Path) -> None:
     before = killing.content(tree)
     records = 0
