@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from tuneagent.measure.tuning import expected_percent, ordered, pairs_within
+from tuneagent.model.identity import Role
+from tuneagent.model.plan import Advice
+from tuneagent.model.policy import Disruption, Expectation
+
+
+def advice(policy: str, low: float = 0, high: float = 0, disruption: Disruption = Disruption.NONE) -> Advice:
+    expects = (Expectation("transactions_per_sec", "up", low, high, "a report"),) if high else ()
+    return Advice(policy, policy, "", "eth0", (), Role.GUEST, (), disruption, expects, (), (), "")
+
+
+def test_the_most_that_is_expected_comes_first_and_then_what_disturbs_least() -> None:
+    every = [
+        advice("b-flaps", disruption=Disruption.LINK_FLAP),
+        advice("c-unknown"),
+        advice("some", 10, 20),
+        advice("most", 5, 61),
+        advice("a-cold", disruption=Disruption.COLD_START),
+    ]
+
+    assert [one.policy for one in ordered(every)] == ["most", "some", "c-unknown", "b-flaps", "a-cold"]
+
+
+def test_what_shall_fall_counts_by_how_much() -> None:
+    assert expected_percent(advice("exits", -50, -40)) == 45
+    assert expected_percent(advice("nobody measured")) == 0
+
+
+@pytest.mark.parametrize(
+    ("left_s", "trials", "pairs"),
+    [
+        (1000, 1, 20),  # no more than was asked for
+        (300, 2, 15),
+        (300, 4, 7),
+        (300, 10, 6),  # a share of three pairs is no trial
+        (60, 3, 6),
+        (59, 3, 0),
+        (0, 1, 0),
+        (-5, 1, 0),
+        (300, 0, 0),
+    ],
+)
+def test_how_many_pairs_a_budget_allows(left_s: float, trials: int, pairs: int) -> None:
+    assert pairs_within(left_s, 10, trials, most=20) == pairs
+
+
+def test_fewer_are_enough_where_the_user_says_so() -> None:
+    assert pairs_within(45, 10, 3, most=20, least=2) == 2
