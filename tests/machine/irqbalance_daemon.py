@@ -36,6 +36,7 @@ class Daemon:
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self.socket.listen(1)
         signal.signal(signal.SIGHUP, self.look)
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # whoever hangs up before the answer kills the real one too
 
     def look(self, *_: object) -> None:
         self.placed = [irq for irq in self.irqs if irq not in self.banned]

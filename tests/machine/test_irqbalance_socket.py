@@ -100,3 +100,17 @@ def test_one_that_hears_and_says_nothing(tmp_path: Path, monkeypatch: pytest.Mon
         with pytest.raises(SourceError, match="did not answer within") as caught:
             IrqbalanceSocket(daemon.pid, str(tmp_path)).setup()
     assert caught.value.reason is Reason.FAILED
+
+
+@root
+def test_one_that_answers_too_late_is_not_killed_by_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with irqbalance_daemon.running(tmp_path, banned=(9,)) as daemon:
+        asked = IrqbalanceSocket(daemon.pid, str(tmp_path))
+        daemon.send_signal(signal.SIGSTOP)
+        monkeypatch.setattr(irqbalance_socket, "TIMEOUT_S", 0.2)
+        with pytest.raises(SourceError, match="did not answer within"):
+            asked.setup()
+        monkeypatch.undo()
+        daemon.send_signal(signal.SIGCONT)
+        assert asked.setup().banned_irqs == (9,)
+        assert daemon.poll() is None

@@ -3,6 +3,9 @@
 irqbalance.c: a stream socket /run/irqbalance/irqbalance<PID>.sock, one command a connection, taken from the first 500
 bytes that arrive and only from uid 0 (SCM_CREDENTIALS); it answers and closes. Where it could not bind the file it
 binds the abstract name of 107 NULs, not the one in its manual. Compiled in with its ncurses user interface only.
+
+It answers by send() without MSG_NOSIGNAL and leaves SIGPIPE as it is: who asks and closes before the answer kills it.
+So a question that is given up is left to a small process that waits for the answer in our place.
 """
 
 from __future__ import annotations
@@ -10,8 +13,10 @@ from __future__ import annotations
 import os
 import socket
 import struct
+import sys
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import TypeVar
 
 from tuneagent.machine.reasons import RUN_AS_ROOT
@@ -20,7 +25,8 @@ from tuneagent.model.missing import Reason
 from tuneagent.parse import irqbalance_answers
 from tuneagent.parse.irqbalance_answers import IrqbalanceSetup
 
-TIMEOUT_S = 2.0
+TIMEOUT_S = 5.0
+"""It does one thing at a time, and a look of its own takes seconds on a machine that is out of CPU time."""
 MAX_ANSWER = 1 << 20
 MAX_COMMAND = 500
 """irqbalance.c: ``char buff[500]``. What is longer is cut, in the middle of a number perhaps."""
@@ -31,6 +37,8 @@ RUN = "/run/irqbalance"
 
 _UCRED = struct.Struct("iII")
 _CHUNK = 1 << 16
+_WAITING = f"import socket\npeer = socket.socket(fileno=0)\nwhile peer.recv({_CHUNK}): pass"
+_NOWHERE = (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0), (os.POSIX_SPAWN_DUP2, 1, 2)
 T = TypeVar("T")
 
 
@@ -38,7 +46,7 @@ class IrqbalanceSocket:
     """The socket of the irqbalance whose process is ``pid``. A connection for each question, as it wants it.
 
     Every method raises SourceError: ABSENT without a socket, PERMISSION without root, MALFORMED for an answer that is
-    none of irqbalance's, FAILED where somebody else answers, or nobody within two seconds.
+    none of irqbalance's, FAILED where somebody else answers, or nobody within five seconds.
     """
 
     def __init__(self, pid: int, run: str = RUN) -> None:
@@ -92,7 +100,11 @@ class IrqbalanceSocket:
             with self._connected() as connection:
                 credentials = (socket.SOL_SOCKET, socket.SCM_CREDENTIALS, self._credentials())
                 connection.sendmsg([command.encode()], [credentials])
-                return self._answer(connection, deadline)
+                try:
+                    return self._answer(connection, deadline)
+                except BaseException:
+                    _leave_waiting(connection)
+                    raise
         except TimeoutError:
             raise SourceError(
                 self.path, Reason.FAILED, f"irqbalance (pid {self.pid}) did not answer within {TIMEOUT_S:g} s"
@@ -158,3 +170,11 @@ class IrqbalanceSocket:
                 raise SourceError(self.path, Reason.TOO_LARGE, f"the answer is longer than {MAX_ANSWER} bytes")
             if time.monotonic() > deadline:
                 raise TimeoutError
+
+
+def _leave_waiting(connection: socket.socket) -> None:
+    """Keeps the connection open until irqbalance has closed it. Its backlog of one keeps these processes few."""
+    actions = (os.POSIX_SPAWN_DUP2, connection.fileno(), 0), *_NOWHERE
+    with suppress(OSError):
+        connection.settimeout(None)  # which is of the connection, and so of that process too
+        os.posix_spawn(sys.executable, [sys.executable, "-ISc", _WAITING], {}, file_actions=actions, setsid=True)
