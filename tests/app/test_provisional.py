@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.command import environment, run
-from tests.app.test_apply import PINS, SPREAD, contents, pins, said
+from tests.app.test_apply import PINS, SPREAD, contents, moving_on, pins, said
 from tests.trees import Guest
 
 TRYING = """
@@ -29,6 +29,10 @@ planner = applying.Planner(applying.Ask((sys.argv[2],), tree=tree), source)
 with site.alone(), signals.orderly() as interruptions:
     made = site.apply(planner.plan, writing.Request("trying", (sys.argv[2],), None, provisional=True), interruptions)
     print("standing", flush=True)
+    if len(sys.argv) > 3:
+        more = applying.Planner(applying.Ask((), tree=tree, plan=Path(sys.argv[3])), source)
+        site.apply(more.plan, writing.Request("more", (), None, provisional=True), interruptions)
+        print("more", flush=True)
     match sys.stdin.readline().strip():
         case "confirm": site.confirm(made.id)
         case "undo": site.undo(made.id, "tried")
@@ -87,6 +91,20 @@ def test_the_guardian_gives_it_back_when_the_trial_is_killed(tree: Path, trying:
     assert contents(tree) == before
 
 
+def test_what_stands_on_one_another_is_given_back_newest_first(tree: Path, tmp_path: Path) -> None:
+    before = contents(tree)
+    command = [sys.executable, "-c", TRYING, str(tree), PINS, str(moving_on(tmp_path / "plan.json"))]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()
+    ) as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline() for _ in range(2)] == ["standing\n", "more\n"]
+        assert pins(tree)[0] == "3"
+        process.kill()
+
+        assert until(lambda: contents(tree) == before)
+
+
 def test_any_later_command_gives_it_back_where_the_guardian_is_dead_too(
     tree: Path, trying: subprocess.Popen[str]
 ) -> None:
@@ -112,7 +130,7 @@ def guards(process: Path, tree: Path) -> bool:
 
 
 def test_confirmed_it_stands_beyond_the_end_of_the_trial(tree: Path, trying: subprocess.Popen[str]) -> None:
-    assert trying.communicate("confirm\n", PATIENCE_S) == ("", None)
+    assert trying.communicate("confirm\n", PATIENCE_S)[0] == ""
     told = json.loads(run("status", "--json", "--sysroot", tree).out)["transactions"][0]
 
     assert (told["state"], told["confirmed"], told["on_trial"], told["interrupted"]) == (
@@ -127,7 +145,7 @@ def test_confirmed_it_stands_beyond_the_end_of_the_trial(tree: Path, trying: sub
 
 
 def test_given_back_by_the_trial_itself_nothing_stands(tree: Path, trying: subprocess.Popen[str]) -> None:
-    assert trying.communicate("undo\n", PATIENCE_S) == ("", None)
+    assert trying.communicate("undo\n", PATIENCE_S)[0] == ""
 
     assert pins(tree) == ["0-3"] * 8
     assert run("status", "--sysroot", tree).out.startswith("Nothing of tuneagent's stands here")
