@@ -1,0 +1,134 @@
+"""Which changes are switched, which only a winner gets, and what is told when a state cannot be had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import pytest
+
+from tests.apply import make
+from tuneagent.app import writing
+from tuneagent.app.signals import Interruptions
+from tuneagent.app.switching import Bounds, Switching
+from tuneagent.measure.rounds import RoundError
+from tuneagent.model.apply_report import PlannedChange
+from tuneagent.model.plan import Change, Target, TunableKind
+from tuneagent.model.transaction import Outcome, State, Transaction
+from tuneagent.model.trial import Arm
+
+STORED, LIVE = TunableKind.DOMAIN_INTERFACE_DRIVER, TunableKind.DOMAIN_INTERFACE_LIVE
+
+
+class Machine:
+    """A site that does what it is told and remembers it."""
+
+    def __init__(
+        self, became: Outcome = Outcome.CHANGED, back: Outcome = Outcome.GIVEN_BACK, failure: str = ""
+    ) -> None:
+        self.log: list[str] = []
+        self.became, self.back, self.failure = became, back, failure
+
+    def apply(
+        self, plan: Callable[[], Sequence[PlannedChange]], request: writing.Request, _: Interruptions
+    ) -> Transaction | None:
+        kinds = [one.change.kind.value for one in plan()]
+        if self.failure:
+            raise writing.Failed(None, self.failure)
+        if not kinds:
+            return None
+        self.log.append(f"{'tried' if request.provisional else 'applied'} {' '.join(kinds)}")
+        entries = tuple(make.entry(at, outcome=self.became, detail="busy") for at, _ in enumerate(kinds))
+        return make.transaction(id=len(self.log), entries=entries, state=State.COMMITTED)
+
+    def undo(self, number: int, why: str) -> Transaction:
+        self.log.append(f"undone {number} {why}")
+        return make.transaction(id=number, entries=(make.entry(0, outcome=self.back, detail="busy"),))
+
+    def refused(self, planned: Sequence[PlannedChange], *, most: int, with_disk: bool) -> None:
+        assert len(planned) <= most
+        assert not with_disk
+
+    def confirm(self, number: int) -> None:
+        self.log.append(f"confirmed {number}")
+
+
+def switching(machine: Machine, *kinds: TunableKind, may_be_so: bool = False) -> Switching:
+    planned = [PlannedChange("event-index-on", "domain web vnet0", change(kind)) for kind in kinds]
+    site = cast("writing.Site", machine)
+    return Switching(site, lambda: planned, Interruptions(), "trial", Bounds(10), may_be_so=may_be_so)
+
+
+def change(kind: TunableKind) -> Change:
+    return Change(kind, Target(), "", None, "on", "", "", None)
+
+
+def test_a_state_is_switched_to_once() -> None:
+    machine = Machine()
+    one = switching(machine, TunableKind.RPS_CPUS)
+    for arm in (Arm.A, Arm.B, Arm.B, Arm.A, Arm.A):
+        one.switch(arm)
+    assert machine.log == ["tried rps-cpus", "undone 1 switched back"]
+    assert one.standing is None
+
+
+def test_a_winner_that_stands_is_confirmed_and_another_is_switched_on_first() -> None:
+    machine = Machine()
+    one = switching(machine, TunableKind.RPS_CPUS)
+    one.switch(Arm.B)
+    assert one.keep() == 1
+    one.restore()
+    assert machine.log == ["tried rps-cpus", "confirmed 1"]
+
+    again = Machine()
+    assert switching(again, TunableKind.RPS_CPUS).keep() == 1
+    assert again.log == ["tried rps-cpus", "confirmed 1"]
+
+
+def test_the_running_device_is_tried_and_the_definition_is_the_winner_s_only() -> None:
+    machine = Machine()
+    one = switching(machine, STORED, LIVE)
+    one.switch(Arm.B)
+    assert [each.change.kind for each in one.tried] == [LIVE]
+    assert one.keep() == 3
+    assert machine.log == [
+        "tried domain-interface-live",
+        "undone 1 switched back",
+        "applied domain-interface-driver domain-interface-live",
+    ]
+
+
+def test_a_definition_alone_is_nothing_to_try() -> None:
+    one = switching(Machine(), STORED)
+    assert one.planned
+    assert one.tried == ()
+
+
+@pytest.mark.parametrize("became", [Outcome.LEFT_ALONE, Outcome.DEFERRED, Outcome.GONE])
+def test_where_nothing_was_changed_there_is_no_such_state(became: Outcome) -> None:
+    one = switching(Machine(became), TunableKind.RPS_CPUS)
+    with pytest.raises(RoundError, match=r"nothing was changed: .*busy"):
+        one.switch(Arm.B)
+
+
+def test_what_is_so_already_is_no_state_of_a_trial_and_may_be_one_of_a_sweep() -> None:
+    with pytest.raises(RoundError, match="all is so already"):
+        switching(Machine()).switch(Arm.B)
+    one = switching(Machine(), may_be_so=True)
+    one.switch(Arm.B)
+    assert one.standing is None
+
+
+@pytest.mark.parametrize(("back", "stands"), [(Outcome.STUCK, True), (Outcome.YIELDED, False)])
+def test_what_was_not_given_back_is_a_failure(back: Outcome, *, stands: bool) -> None:
+    one = switching(Machine(back=back), TunableKind.RPS_CPUS)
+    one.switch(Arm.B)
+    with pytest.raises(RoundError, match="was not given back: busy"):
+        one.switch(Arm.A)
+    assert (one.standing is not None) is stands
+
+
+def test_changes_that_fail_are_a_failure_of_the_trial() -> None:
+    machine = Machine(failure="no room")
+    with pytest.raises(RoundError, match="the changes could not be made: no room"):
+        switching(machine, TunableKind.RPS_CPUS).switch(Arm.B)
