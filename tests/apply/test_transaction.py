@@ -246,10 +246,9 @@ def test_an_administrators_later_change_is_left_and_told(tree: Path) -> None:
 
 def status(tree: Path, boot: str = BOOT) -> Iterator[tuple[str, Standing]]:
     machine = Site(tree).machine()
-    every = Site(tree).store().all()
-    for place, one in enumerate(every):
-        for entry in Look(actuators(machine), boot).at(one, every[place + 1 :]).entries:
-            yield f"{one.id} {entry.entry.target.queue_role}.{entry.entry.target.queue}", entry.standing
+    for one in Look(actuators(machine), boot).at_each(Site(tree).store().all(), lambda _: False):
+        for entry in one.entries:
+            yield f"{one.transaction.id} {entry.entry.target.queue_role}.{entry.entry.target.queue}", entry.standing
 
 
 def test_the_standing_of_each_change_is_looked_up_again(tree: Path) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tuneagent.app.watch import Place
     from tuneagent.app.writing import Site
     from tuneagent.model.apply_report import StatusReport
+    from tuneagent.model.transaction import TransactionStatus
 
 
 @click.command()
@@ -42,7 +43,7 @@ def command(
     place = Place(tree, state)
     site = writing.Site(place, site_source.source_of(tree, connect))
     with denied.told():
-        made = _report(site, place, number)
+        made = _report(site, place, number, closed=as_json)
     if as_json:
         from tuneagent.report.status_json import to_json
 
@@ -54,19 +55,22 @@ def command(
     return exits.FOUND if made.due or made.drifted or made.damaged else exits.DONE
 
 
-def _report(site: Site, place: Place, number: int | None) -> StatusReport:
+def _report(site: Site, place: Place, number: int | None, *, closed: bool) -> StatusReport:
     from tuneagent import __version__
     from tuneagent.app import denied, told
     from tuneagent.model.apply_report import StatusReport
 
     if number is not None:
         denied.loaded(site, number)
-    statuses = site.status(None if number is None else frozenset({number}))
+        statuses: tuple[TransactionStatus, ...] = (site.status_of(number),)
+    else:
+        statuses = site.status(closed=closed)
     return StatusReport(
         __version__,
         told.origin(place.tree),
         site.directory.path,
         statuses,
         frozenset(one.transaction.id for one in statuses if site.overdue(one.transaction)),
+        closed=() if number is not None or closed else site.closed(statuses),
         options=shlex.join(place.options),
     )

@@ -19,8 +19,8 @@ from tuneagent.apply.journal import Journal, JournalError, Store
 from tuneagent.apply.lookup import Lookup
 from tuneagent.apply.machine import Machine
 from tuneagent.apply.registry import actuators
-from tuneagent.apply.standing import Look, facts
-from tuneagent.apply.transaction import Failed, Wanted, Work, key_of
+from tuneagent.apply.standing import LastChange, Look, facts, last_of_each
+from tuneagent.apply.transaction import Failed, Key, Wanted, Work, key_of
 from tuneagent.apply.undo import Undoing
 from tuneagent.machine.source import Source
 from tuneagent.machine.state_directory import DEFAULT, Lock, LockHeldError, StateDirectory
@@ -112,14 +112,22 @@ class Site:
         """Every transaction as recorded, oldest first."""
         return self._store.all()
 
+    def standing(self) -> tuple[Transaction, ...]:
+        """Those of which there may be something to give back, oldest first; of hundreds that were, none is read."""
+        return tuple(one for one in self._store.not_undone() if one.stands)
+
+    def closed(self, told: Iterable[TransactionStatus]) -> tuple[int, ...]:
+        """The numbers of all transactions but these, in their order."""
+        return tuple(sorted(self._store.numbers() - {one.transaction.id for one in told}))
+
     def recover(self) -> tuple[Transaction, ...]:
         """Undoes, newest first, what was left in the middle or not confirmed in time; closes what a reboot ended."""
         undone = []
-        for one in reversed(self.all()):
+        for one in reversed(self.standing()):
             why = self.due(one)
-            if why and one.stands:
+            if why:
                 undone.append(self.undo(one.id, why))
-            elif one.stands and not one.damage and one.boot_id != self.boot_id and one.state is State.COMMITTED:
+            elif not one.damage and one.boot_id != self.boot_id and one.state is State.COMMITTED:
                 self._undoing().close_ended(self._store.open(one.id))
         return tuple(undone)
 
@@ -216,15 +224,19 @@ class Site:
             except Refusal as refusal:
                 yield f"# {entry.where}: {refusal.detail}"
 
-    def status(self, numbers: frozenset[int] | None = None) -> tuple[TransactionStatus, ...]:
-        """How transactions stand, oldest first; ``numbers``: only these."""
-        every = self.all()
-        look = Look(self._actuators, self.boot_id)
-        return tuple(
-            look.at(one, every[place + 1 :], writer_runs=self._is_written(one))
-            for place, one in enumerate(every)
-            if numbers is None or one.id in numbers
-        )
+    def status(self, *, closed: bool = True) -> tuple[TransactionStatus, ...]:
+        """How the transactions stand, oldest first; without ``closed`` those that are not given back whole."""
+        every = self._store.all() if closed else self._store.not_undone()
+        return Look(self._actuators, self.boot_id).at_each(every, self._is_written)
+
+    def status_of(self, number: int) -> TransactionStatus:
+        """How one transaction stands. JournalError where there is none."""
+        one = self._store.load(number)
+        since: dict[Key, LastChange] = {}
+        for later in self._store.not_undone():
+            if later.id > number:
+                since |= last_of_each(later)
+        return Look(self._actuators, self.boot_id).at(one, since, writer_runs=self._is_written(one))
 
     def _lock(self, until: float) -> Lock:
         while True:

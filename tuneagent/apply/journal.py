@@ -151,7 +151,7 @@ class Store:
         provisional: bool = False,
     ) -> Journal:
         """A new transaction, with a number that none had before. OSError where it cannot be recorded."""
-        number = max(self._numbers(), default=0) + 1
+        number = max(self.numbers(), default=0) + 1
         if number >= _LAST_ID:
             raise JournalError(name_of(number - 1), None, "no number comes after it")
         journal = Journal(self._directory, number, Telling(number))
@@ -184,6 +184,11 @@ class Store:
             raise JournalError(name_of(number), None, "nothing was recorded in it")
         return transaction
 
+    def numbers(self) -> frozenset[int]:
+        """Of every transaction. OSError."""
+        found = (_NAME.fullmatch(name) for name in self._directory.names())
+        return frozenset(int(one[1]) for one in found if one and one[0] == name_of(int(one[1])))
+
     def all(self) -> tuple[Transaction, ...]:
         """Every transaction, oldest first; one whose file cannot be read has that for its damage."""
         return tuple(self._each())
@@ -198,7 +203,7 @@ class Store:
     def prune(self, keep: int = KEEP) -> None:
         """Removes the oldest of more than ``keep``; never one that may still stand, nor the newest."""
         known: Known = {}
-        numbers = sorted(self._numbers())
+        numbers = sorted(self.numbers())
         spare = len(numbers) - max(keep, 1)
         for number in numbers[:-1]:
             if spare <= 0:
@@ -210,7 +215,7 @@ class Store:
 
     def _each(self, *, closed: bool = True) -> Iterator[Transaction]:
         known: Known = {}
-        for number in sorted(self._numbers()):
+        for number in sorted(self.numbers()):
             transaction = self._lenient(number, known, closed=closed)
             if transaction is not None:
                 yield transaction
@@ -227,12 +232,6 @@ class Store:
             return self._directory.read(name_of(number), MOST_FILE_BYTES)
         except FileNotFoundError:
             raise JournalError(name_of(number), None, "there is no such transaction") from None
-
-    def _numbers(self) -> Iterator[int]:
-        for name in self._directory.names():
-            match = _NAME.fullmatch(name)
-            if match and name == name_of(int(match[1])):
-                yield int(match[1])
 
 
 def name_of(number: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tuneagent.apply.actuator import Actuator, Place, Refusal, Why
 from tuneagent.apply.transaction import Key, key_of
@@ -19,6 +19,9 @@ from tuneagent.model.transaction import (
     TransactionStatus,
 )
 
+LastChange = tuple[int, Entry]
+"""The transaction that changed a target last, and how."""
+
 
 class Look:
     """Reads what stands there; writes nothing."""
@@ -28,14 +31,24 @@ class Look:
         self._boot_id = boot_id
 
     def at(
-        self, transaction: Transaction, later: Iterable[Transaction] = (), *, writer_runs: bool = False
+        self, transaction: Transaction, since: Mapping[Key, LastChange] | None = None, *, writer_runs: bool = False
     ) -> TransactionStatus:
-        """The transaction's changes against what stands there; ``later`` are the ones made after it."""
-        since = _last_of_each(later)
-        entries = tuple(self._status(entry, transaction, since) for entry in transaction.entries)
+        """The transaction's changes against what stands there; ``since``: who changed the same after it."""
+        entries = tuple(self._status(entry, transaction, since or {}) for entry in transaction.entries)
         return TransactionStatus(transaction, entries, writer_runs)
 
-    def _status(self, entry: Entry, transaction: Transaction, since: Mapping[Key, tuple[int, Entry]]) -> EntryStatus:
+    def at_each(
+        self, transactions: Sequence[Transaction], writer_runs: Callable[[Transaction], bool]
+    ) -> tuple[TransactionStatus, ...]:
+        """All of them, which come oldest first, each with the ones behind it as the later ones."""
+        since: dict[Key, LastChange] = {}
+        found: list[TransactionStatus] = []
+        for one in reversed(transactions):
+            found.append(self.at(one, since, writer_runs=writer_runs(one)))
+            since = last_of_each(one) | since
+        return tuple(reversed(found))
+
+    def _status(self, entry: Entry, transaction: Transaction, since: Mapping[Key, LastChange]) -> EntryStatus:
         if not entry.may_stand or transaction.state is State.UNDONE:
             return EntryStatus(entry, Standing.NOT_OURS, None, entry.where, entry.detail)
         if has_ended(entry, transaction, self._boot_id):
@@ -52,7 +65,7 @@ class Look:
         return _compared(entry, actuator, place, now, since.get(key_of(entry.kind, entry.target)))
 
 
-def _compared(entry: Entry, actuator: Actuator, place: Place, now: str, since: tuple[int, Entry] | None) -> EntryStatus:
+def _compared(entry: Entry, actuator: Actuator, place: Place, now: str, since: LastChange | None) -> EntryStatus:
     if actuator.same(now, entry.new):
         return _in_force(entry, actuator, place, now)
     if since is not None and actuator.same(now, since[1].new):
@@ -71,15 +84,12 @@ def _in_force(entry: Entry, actuator: Actuator, place: Place, now: str) -> Entry
     return EntryStatus(entry, standing, now, place.where, seen.detail)
 
 
-def _last_of_each(later: Iterable[Transaction]) -> dict[Key, tuple[int, Entry]]:
-    """What was changed last, by whom among the transactions that stand, in their order."""
-    return {
-        key_of(entry.kind, entry.target): (transaction.id, entry)
-        for transaction in later
-        if transaction.state is not State.UNDONE
-        for entry in transaction.entries
-        if entry.outcome is Outcome.CHANGED
-    }
+def last_of_each(transaction: Transaction) -> dict[Key, LastChange]:
+    """What it changed last of each target; nothing where it was given back."""
+    if transaction.state is State.UNDONE:
+        return {}
+    changed = (entry for entry in transaction.entries if entry.outcome is Outcome.CHANGED)
+    return {key_of(entry.kind, entry.target): (transaction.id, entry) for entry in changed}
 
 
 def facts(transactions: Sequence[Transaction], boot_id: str | None) -> dict[Key, str]:

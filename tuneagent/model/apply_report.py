@@ -98,6 +98,8 @@ class StatusReport:
     """Oldest first."""
     overdue: frozenset[int] = frozenset()
     """Ids of those that nobody confirmed in time."""
+    closed: tuple[int, ...] = ()
+    """Ids of those that were given back whole and are not among ``transactions``, in their order."""
     notes: tuple[str, ...] = ()
     options: str = ""
     """As in ApplyReport."""

@@ -39,7 +39,9 @@ def _blocks(report: StatusReport, *, every: bool) -> Iterator[Block]:
     told = [one for one in report.transactions if every or _matters(one)]
     for one in told:
         yield from _transaction(report, one)
-    rest = [one for one in report.transactions if one not in told]
+    rest = sorted(
+        {one.transaction.id for one in report.transactions if not (every or _matters(one))}.union(report.closed)
+    )
     if rest:
         yield Gap()
         yield Paragraph(f"{_ids(rest)}: nothing of it stands; `tuneagent status ID` tells of one", 0, Tone.FAINT)
@@ -92,10 +94,10 @@ def _counted(entries: list[EntryStatus]) -> str:
     )
 
 
-def _ids(statuses: list[TransactionStatus]) -> str:
-    ids = [str(one.transaction.id) for one in statuses[-MOST_NAMED:]]
-    more = f" and {len(statuses) - MOST_NAMED:,} before" if len(statuses) > MOST_NAMED else ""
-    return f"{'Transaction' if len(statuses) == 1 else 'Transactions'} {', '.join(ids)}{more}"
+def _ids(numbers: list[int]) -> str:
+    ids = map(str, numbers[-MOST_NAMED:])
+    more = f" and {len(numbers) - MOST_NAMED:,} before" if len(numbers) > MOST_NAMED else ""
+    return f"{'Transaction' if len(numbers) == 1 else 'Transactions'} {', '.join(ids)}{more}"
 
 
 def _transaction(report: StatusReport, status: TransactionStatus) -> Iterator[Block]:
