@@ -20,6 +20,8 @@ from tests.app.command import Ran, environment, process, run
 from tests.app.test_main import modules_loaded_by
 from tests.report.test_advise_json import assert_documented, walk
 from tests.trees import Guest
+from tuneagent.apply.journal_telling import Known, Telling, tell
+from tuneagent.model.errors import ParseError
 
 PINS = "pin-queue-interrupts"
 STATE = "var/lib/tuneagent"
@@ -444,6 +446,44 @@ def test_a_journal_that_cannot_be_read_is_told_and_keeps_no_other_from_being_giv
     assert said(on(tree, "status", "--json"), "tuneagent.status/1")["due"] == []
     assert "00000002.journal: not a regular file of its own" in undone.out
     assert contents(tree) == before
+
+
+def test_a_damaged_journal_does_not_hide_what_stands_before_it(tree: Path) -> None:
+    before = contents(tree)
+    on(tree, "apply", PINS)
+    (tree / STATE / "00000002.journal").symlink_to("00000001.journal")
+
+    undone, again = on(tree, "rollback"), on(tree, "rollback")
+
+    assert (undone.code, again.code) == (1, 1)  # the second is as it was
+    assert "00000002.journal: not a regular file of its own" in undone.out
+    assert undone.out.startswith("Not all could be undone: ")
+    assert undone.out.count("  given back") == 8
+    assert contents(tree) == before
+
+
+def test_hundreds_that_were_given_back_are_named_and_not_looked_at(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    on(tree, "apply", PINS)
+    on(tree, "rollback")
+    closed = (tree / STATE / "00000001.journal").read_bytes()
+    for number in range(2, 201):
+        (tree / STATE / f"{number:08d}.journal").write_bytes(closed)
+    on(tree, "apply", PINS)  # keeps two hundred, its own among them
+    read: list[int] = []
+
+    def counted(data: bytes, number: int, known: Known | None = None) -> tuple[Telling, ParseError | None]:
+        read.append(number)
+        return tell(data, number, known)
+
+    monkeypatch.setattr("tuneagent.apply.journal.tell", counted)
+
+    shown, undone = on(tree, "status"), on(tree, "rollback", "--due")
+
+    assert shown.out.startswith("As applied: ")
+    assert "Transactions 193, 194, 195, 196, 197, 198, 199, 200 and 191 before: nothing of it stands" in shown.out
+    assert undone.out.startswith("Nothing to do")
+    assert read == [201, 201]
+    assert len(said(on(tree, "status", "--json"), "tuneagent.status/1")["transactions"]) == 200
 
 
 SLOW = """

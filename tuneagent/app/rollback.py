@@ -49,6 +49,7 @@ class _Options:
 def command(*, tree: Path | None, state: Path | None, connect: tuple[str, ...], **given: Any) -> int:
     """Give back what was applied: without an ID, the latest transaction that stands.
 
+    One whose journal is damaged cannot be given back: it is named, and the latest before it is.
     Only what still stands as it was applied is written: what somebody changed since is left as they want it, and told.
 
     Exit codes: 0 done, or there was nothing to give back; 1 something is stuck; 2 there is no such transaction;
@@ -79,10 +80,14 @@ def _meant(site: Site, chosen: _Options) -> tuple[Transaction, ...]:
     if chosen.number is not None:
         one = denied.loaded(site, chosen.number)
         return (one,) if not chosen.due or site.due(one) else ()
-    standing = [one for one in reversed(site.all()) if one.stands]
+    standing = tuple(reversed(site.standing()))
     if chosen.due:
         return tuple(one for one in standing if site.due(one))
-    return tuple(standing if chosen.every else standing[:1])
+    if chosen.every:
+        return standing
+    # Nothing can be given back by a damaged journal: it is told, and must not hide what stands before it.
+    sound = next((place for place, one in enumerate(standing) if not one.damage), len(standing))
+    return standing[: sound + 1]
 
 
 def _undone(site: Site, chosen: _Options) -> ApplyReport:

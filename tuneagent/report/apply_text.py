@@ -81,6 +81,8 @@ def _entries(transactions: Iterable[Transaction]) -> list[Entry]:
 def _stuck(report: ApplyReport) -> str:
     entries = _entries((*report.transactions, *report.recovered))
     stuck = sum(entry.outcome is Outcome.STUCK for entry in entries)
+    if not stuck:  # a journal is damaged, and what it changed is as it was left
+        return f"Not all could be undone: {_reason(report)}."
     still = f"{plural(stuck, 'change')} still in force and could not be given back"
     if report.command is Command.APPLY and report.reason:
         return f"Failed, and {still}: {_reason(report)}."
