@@ -341,6 +341,32 @@ def test_confirm_keeps_what_had_a_deadline(tree: Path) -> None:
     assert pins(tree)[-1] == "3"
 
 
+@pytest.mark.parametrize("command", ["confirm", "rollback"])
+def test_no_guardian_waits_for_what_is_confirmed_or_given_back(tree: Path, command: str) -> None:
+    assert process("apply", PINS, "--confirm-within", "3600", "--sysroot", tree).code == 0
+    keeper = said(on(tree, "status", "--json"), "tuneagent.status/1")["transactions"][0]["deadline"]["keeper"]
+    comm = Path(f"/proc/{keeper['pid']}/comm")
+    assert comm.read_text() == "tuneagent-guard\n"
+
+    assert on(tree, command).code == 0
+
+    until(lambda: not comm.exists() or " (tuneagent-guard) Z" in comm.with_name("stat").read_text())
+
+
+def test_a_guardian_that_is_another_process_by_now_is_left_alone(tree: Path) -> None:
+    assert process("apply", PINS, "--confirm-within", "3600", "--sysroot", tree).code == 0
+    (file,) = (tree / STATE).glob("*.journal")
+    text = file.read_text()
+    found = re.search(r'"keeper":\{"pid":(\d+),"start_ticks":(\d+)\}', text)
+    assert found is not None
+    file.write_text(text.replace(found[0], f'"keeper":{{"pid":{found[1]},"start_ticks":{int(found[2]) - 1}}}'))
+
+    assert on(tree, "confirm").code == 0
+
+    assert Path(f"/proc/{found[1]}/comm").read_text() == "tuneagent-guard\n"
+    os.kill(int(found[1]), signal.SIGKILL)
+
+
 def until(true: Callable[[], bool]) -> None:
     """Waits for another process, as long as the slowest machine may take."""
     for _ in range(600):

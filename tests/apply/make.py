@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tuneagent.model.plan import Change, Target, TunableKind
-from tuneagent.model.transaction import Deadline, Entry, Kept, Lasts, Outcome, State, Transaction, Writer
+from tuneagent.model.transaction import Deadline, Entry, Keeper, Kept, Lasts, Outcome, State, Transaction, Writer
 
 BOOT_ID = "6f1c52a4-0d3b-4a58-9d8a-1f2e3c4b5a69"
 BEGAN_NS = 1_760_000_000_123_456_789
@@ -14,7 +14,9 @@ FIRST_IRQ = 31
 BUS_ADDRESS = "0000:00:03.0"
 
 WRITER = Writer(pid=4711, start_ticks=123_456, user="root (sudo: alice)")
-DEADLINE = Deadline(at_ns=BEGAN_NS + 60 * 10**9, at_boottime_ns=987_654_321_012, seconds=60.5)
+DEADLINE = Deadline(
+    at_ns=BEGAN_NS + 60 * 10**9, at_boottime_ns=987_654_321_012, seconds=60.5, keeper=Keeper(4321, 987_654)
+)
 WHOLE_TARGET = Target(
     bus_address=BUS_ADDRESS,
     virtio="virtio3",

@@ -228,6 +228,8 @@ def test_a_bad_line_is_one_damage_with_file_and_line(line: bytes, message: str) 
         ({"record": "undo", "why": None}, r"\$\.why: null, not a string"),
         (records.deadline(make.DEADLINE) | {"seconds": True}, r"\$\.seconds: not a number"),
         (records.deadline(make.DEADLINE) | {"seconds": 10**400}, r"\$\.seconds: not within"),
+        (records.deadline(make.DEADLINE) | {"keeper": 7}, r"\$\.keeper"),
+        (records.deadline(make.DEADLINE) | {"keeper": {"pid": 1 << 31, "start_ticks": 1}}, r"\$\.keeper\.pid"),
         (records.deadline(make.DEADLINE) | {"at_boottime_ns": "soon"}, r"\$\.at_boottime_ns: a string"),
     ],
 )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 import zlib
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tuneagent.app import writer_process
 from tuneagent.machine import deadline
-from tuneagent.machine.guardian import Guardian
+from tuneagent.machine.guardian import NAME, Guardian
 from tuneagent.machine.state_directory import DEFAULT
 from tuneagent.model.errors import SourceError
 from tuneagent.model.transaction import Deadline
@@ -51,14 +52,15 @@ class Watch:
     """What keeps it from being given back in every case."""
     _guardian: Guardian | None = None
 
-    def begin(self, until: Deadline | None, *, every: bool = False) -> None:
+    def begin(self, until: Deadline | None, *, every: bool = False) -> Deadline | None:
         """From now on the end of this process undoes what is not committed, and the deadline what is not confirmed.
 
         With ``every`` it undoes all that is due, newest first: several may stand on one another and on this process.
-        OSError where no process can be made.
+        Gives back the deadline with who keeps it. OSError where no process can be made.
         """
         again_ns = None if until is None else until.at_boottime_ns
         self._guardian = Guardian(self.place.undo_command(None if every else self.number), again_ns=again_ns)
+        return None if until is None else replace(until, keeper=writer_process.keeper(self._guardian.pid))
 
     def keep(self, until: Deadline, *, timer: bool) -> None:
         """It is committed, and undone at this moment unless somebody confirms it; by a timer too, on this machine."""
@@ -90,7 +92,10 @@ class Watch:
             return False
 
 
-def call_off(place: Place, number: int) -> None:
-    """The timer has nothing to do any more; where it cannot be stopped it finds that out by itself."""
-    with suppress(SourceError):
-        deadline.disarm(place.unit(number))
+def call_off(place: Place, number: int, until: Deadline, *, timer: bool) -> None:
+    """Guardian and timer have nothing to do any more; where one cannot be stopped it finds that out by itself."""
+    if until.keeper is not None:
+        writer_process.end(until.keeper, NAME)
+    if timer:
+        with suppress(SourceError):
+            deadline.disarm(place.unit(number))

@@ -1,13 +1,15 @@
-"""The process that writes a transaction: who it is, and whether it is still there."""
+"""The processes of a transaction, its writer and its guardian: who they are, and whether they are still there."""
 
 from __future__ import annotations
 
 import os
 import pwd
+import signal
+from contextlib import suppress
 
 from tuneagent.machine.sysroot import Sysroot
 from tuneagent.model.errors import ParseError, SourceError
-from tuneagent.model.transaction import Writer
+from tuneagent.model.transaction import Keeper, Writer
 from tuneagent.parse import task_stat
 from tuneagent.parse.task_stat import TaskStat
 
@@ -28,6 +30,27 @@ def runs(writer: Writer) -> bool:
     return (
         stat is not None and not stat.ended and (writer.start_ticks is None or stat.start_ticks == writer.start_ticks)
     )
+
+
+def keeper(pid: int) -> Keeper | None:
+    """A guardian, unmistakably; None where it cannot be seen."""
+    stat = _stat(pid)
+    return None if stat is None or stat.start_ticks is None else Keeper(pid, stat.start_ticks)
+
+
+def end(one: Keeper, name: str) -> None:
+    """Ends a guardian that still waits, which goes by ``name``; once it undoes it has another, and is left alone.
+
+    What cannot be ended (pidfd_open(2) came with Linux 5.3) wakes at its deadline and finds nothing to do.
+    """
+    with suppress(OSError):
+        process = os.pidfd_open(one.pid)  # from here on the number cannot come to mean another
+        try:
+            stat = _stat(one.pid)
+            if stat is not None and (stat.name, stat.start_ticks) == (name, one.start_ticks):
+                signal.pidfd_send_signal(process, signal.SIGKILL)
+        finally:
+            os.close(process)
 
 
 def over_ssh() -> bool:

@@ -196,8 +196,8 @@ class Site:
         journal = self._store.open(number)
         undone = self._undoing().undo(journal, why)
         self._let_go(number)
-        if undone.deadline is not None and self.machine.live:
-            call_off(self._place, number)
+        if undone.deadline is not None:
+            call_off(self._place, number, undone.deadline, timer=self.machine.live)
         return undone
 
     def confirm(self, number: int) -> Transaction:
@@ -205,9 +205,10 @@ class Site:
         journal = self._store.open(number)
         journal.confirm()
         self._let_go(number)
-        if self.machine.live:
-            call_off(self._place, number)
-        return journal.transaction
+        confirmed = journal.transaction
+        if confirmed.deadline is not None:
+            call_off(self._place, number, confirmed.deadline, timer=self.machine.live)
+        return confirmed
 
     def load(self, number: int) -> Transaction:
         """One transaction as recorded. JournalError where there is none."""
@@ -262,13 +263,16 @@ class Site:
         )
         self.watch = Watch(self._place, journal.id)
         try:
-            self.watch.begin(until, every=request.provisional)
+            kept = self.watch.begin(until, every=request.provisional)
         except OSError as error:
             detail = f"no process can be started that undoes it if this one is killed: {error.strerror or error}"
             with suppress(OSError):
                 journal.undoing(f"failed: {detail}")
                 journal.end()
             raise Refusal(Why.FAILED, detail) from error
+        if kept is not None:
+            with suppress(OSError):  # it only spares a process that waits for nothing
+                journal.kept(kept)
         return journal
 
     def _keep(self, made: Transaction | None) -> None:

@@ -75,6 +75,10 @@ class Journal:
         said = records.plain(detail, MOST_DETAIL)
         self._record([{"record": "effect", "index": index, "effect": effect, "detail": said}])
 
+    def kept(self, until: Deadline) -> None:
+        """Tells the deadline once more, with the guardian that waits for it: it is younger than the record."""
+        self._record([records.deadline(until)])
+
     def commit(self) -> None:
         """It stands; that is on the disk when this returns."""
         self._record([{"record": "commit"}], durable=True)

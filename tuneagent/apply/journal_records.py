@@ -59,12 +59,15 @@ def begin(
 
 def deadline(until: Deadline) -> Fields:
     """Until when the transaction must be confirmed."""
-    return {
+    record: Fields = {
         "record": "deadline",
         "at_ns": until.at_ns,
         "at_boottime_ns": until.at_boottime_ns,
         "seconds": until.seconds,
     }
+    if until.keeper is None:
+        return record
+    return record | {"keeper": {"pid": until.keeper.pid, "start_ticks": until.keeper.start_ticks}}
 
 
 def intent(entry: Entry) -> Fields:

@@ -11,7 +11,18 @@ from typing import Any, NoReturn, TypeVar
 from tuneagent.apply.journal_records import MOST_TEXT, Fields
 from tuneagent.model.errors import ParseError
 from tuneagent.model.plan import Target, TunableKind
-from tuneagent.model.transaction import Deadline, Effect, Entry, Kept, Lasts, Outcome, State, Transaction, Writer
+from tuneagent.model.transaction import (
+    Deadline,
+    Effect,
+    Entry,
+    Keeper,
+    Kept,
+    Lasts,
+    Outcome,
+    State,
+    Transaction,
+    Writer,
+)
 from tuneagent.parse import json_values
 from tuneagent.parse.json_values import natural
 from tuneagent.parse.lines import U32_MAX, shown
@@ -19,6 +30,8 @@ from tuneagent.parse.lines import U32_MAX, shown
 MOST_LINE_BYTES = 1024 * 1024
 MOST_KEPT = 4096
 MOST_SECONDS = 10**9
+MOST_PID = 1 << 22
+"""PID_MAX_LIMIT (include/linux/threads.h)."""
 
 Told = tuple[str, Any]
 """The kind of a record, and what it tells: what the function of this module returns that reads its kind."""
@@ -93,6 +106,7 @@ def deadline(record: Fields) -> Deadline:
         natural(record.get("at_ns"), "$.at_ns"),
         natural(record.get("at_boottime_ns"), "$.at_boottime_ns"),
         _seconds(record.get("seconds")),
+        _keeper(record.get("keeper")),
     )
 
 
@@ -127,6 +141,16 @@ def _writer(value: Any) -> Writer:
         natural(record.get("pid"), "$.writer.pid", U32_MAX),
         json_values.optional_natural(record, "start_ticks", "$.writer"),
         _text(record.get("user"), "$.writer.user"),
+    )
+
+
+def _keeper(value: Any) -> Keeper | None:
+    if value is None:
+        return None
+    record = json_values.record(value, "$.keeper")
+    return Keeper(
+        natural(record.get("pid"), "$.keeper.pid", MOST_PID),
+        natural(record.get("start_ticks"), "$.keeper.start_ticks"),
     )
 
 

@@ -58,7 +58,8 @@ class Guardian:
             with other:
                 _fork_away(other.fileno(), _Task(tuple(command), again_ns))
             self._line.settimeout(ANSWER_S)
-            _require_ready(self._line.recv(_WORD_BYTES))
+            self.pid = _pid_of_ready(self._line.recv(_WORD_BYTES))
+            """Its number; its process is called NAME as long as it waits."""
         except BaseException:
             self._line.close()
             raise
@@ -81,9 +82,10 @@ class Guardian:
         self._line.close()
 
 
-def _require_ready(answer: bytes) -> None:
-    if answer == _READY:
-        return
+def _pid_of_ready(answer: bytes) -> int:
+    word, _, pid = answer.partition(b" ")
+    if word == _READY:
+        return int(pid)
     number = int(answer) if answer.isdigit() else errno.ECHILD
     raise OSError(number, f"no guardian process: {os.strerror(number)}")
 
@@ -156,7 +158,7 @@ def _guard(line: int, task: _Task, mask: Iterable[int]) -> NoReturn:
         with suppress(OSError):  # a name is for people, and a read-only /proc no reason to go without a guardian
             _tell_name()
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        os.write(line, _READY)
+        os.write(line, b"%s %d" % (_READY, os.getpid()))
         if _is_due(line, task):
             _run(task.command)
     finally:

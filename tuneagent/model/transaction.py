@@ -110,6 +110,15 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Keeper:
+    """The guardian process that waits for a deadline."""
+
+    pid: int
+    start_ticks: int
+    """Field 22 of /proc/PID/stat: numbers of processes come again."""
+
+
+@dataclass(frozen=True, slots=True)
 class Deadline:
     """Until when it must be confirmed, or it is undone."""
 
@@ -118,6 +127,8 @@ class Deadline:
     at_boottime_ns: int
     """CLOCK_BOOTTIME, which counts on over a suspend and cannot be set."""
     seconds: float
+    keeper: Keeper | None = None
+    """None where it could not be seen; then it waits on when nothing is left to wait for."""
 
 
 @dataclass(frozen=True, slots=True)
