@@ -34,35 +34,46 @@ class Flow(Protocol):
     """What an answering process knows of a connection."""
 
     sock: socket.socket
+    unsent: int
+    """Bytes of responses that could not be sent yet."""
+    blocked: bool
+    """Whether epoll waits for room to send them, and not for requests."""
 
-    def answer(self, buffer: bytearray, flags: int) -> None:
-        """Read once, with these flags, and send what is due. Raises Gone, and BlockingIOError when nothing came."""
-
-    def wants(self) -> int:
-        """What is to be waited for, in epoll's bits."""
+    def answer(self, buffer: bytearray, flags: int, times: int) -> None:
+        """Read so often, with these flags, and send what is due. Raises Gone, and BlockingIOError when nothing came."""
 
 
 class Stream:
     """A TCP connection: every ``request`` bytes are answered with ``response`` bytes."""
 
-    __slots__ = ("partial", "response", "sizes", "sock", "unsent")
+    __slots__ = ("blocked", "partial", "response", "sizes", "sock", "unsent")
 
     def __init__(self, sock: socket.socket, sizes: Sizes) -> None:
         self.sock = sock
         self.sizes = sizes
+        self.unsent = 0
+        self.blocked = False
         self.response = _BLANK[: sizes.response] if sizes.response <= PIECE else _BLANK
         self.partial = 0
-        self.unsent = 0
 
-    def answer(self, buffer: bytearray, flags: int) -> None:
+    def answer(self, buffer: bytearray, flags: int, times: int) -> None:
         """See Flow."""
-        if self.unsent:
-            self._send()
-            return
-        size = self.sock.recv_into(buffer, 0, flags)
-        if size == self.sizes.request and not self.partial and self.sizes.response <= PIECE:
-            self.unsent = self.sizes.response - self.sock.send(self.response, _DONTWAIT)
-            return
+        receive, send, response = self.sock.recv_into, self.sock.send, self.response
+        request_bytes, response_bytes = self.sizes.request, self.sizes.response
+        simple = response_bytes <= PIECE
+        for _ in range(times):
+            if self.unsent:
+                self._send()
+                return
+            size = receive(buffer, 0, flags)
+            if size == request_bytes and simple and not self.partial:
+                self.unsent = response_bytes  # also where nothing can be sent now
+                self.unsent -= send(response, _DONTWAIT)
+            else:
+                self._several(size)
+
+    def _several(self, size: int) -> None:
+        """Some requests, and perhaps a part of one."""
         if not size:
             raise Gone
         requests, self.partial = divmod(self.partial + size, self.sizes.request)
@@ -76,37 +87,32 @@ class Stream:
             except BlockingIOError:
                 return
 
-    def wants(self) -> int:
-        """See Flow."""
-        return select.EPOLLOUT if self.unsent else select.EPOLLIN
-
 
 class Datagram:
     """A UDP socket connected to one peer: a datagram of ``request`` bytes is answered, any other is not."""
 
-    __slots__ = ("response", "sizes", "sock")
+    __slots__ = ("blocked", "response", "sizes", "sock", "unsent")
 
     def __init__(self, sock: socket.socket, sizes: Sizes) -> None:
         self.sock = sock
         self.sizes = sizes
+        self.unsent = 0
+        self.blocked = False
         self.response = bytearray(sizes.response)
 
-    def answer(self, buffer: bytearray, flags: int) -> None:
+    def answer(self, buffer: bytearray, flags: int, times: int) -> None:
         """See Flow."""
+        receive, send, response = self.sock.recv_into, self.sock.send, self.response
+        size, number = self.sizes.request, self.sizes.sequence
         try:
-            if self.sock.recv_into(buffer, 0, flags) != self.sizes.request:
-                return
-            count = self.sizes.sequence
-            self.response[:count] = buffer[:count]
-            self.sock.send(self.response, _DONTWAIT)
+            for _ in range(times):
+                if receive(buffer, 0, flags) == size:
+                    response[:number] = buffer[:number]
+                    send(response, _DONTWAIT)
         except BlockingIOError:
             raise
         except OSError:
             return  # the peer's port is closed, or there is no way to it now: a datagram may get lost
-
-    def wants(self) -> int:
-        """See Flow."""
-        return select.EPOLLIN
 
 
 class Answering:
@@ -123,41 +129,44 @@ class Answering:
     def run(self) -> None:
         """Until the parent has gone."""
         with suppress(Gone):
+            flows, poll = self._flows, self._epoll.poll
             while True:
-                for descriptor, events in self._epoll.poll():
-                    if descriptor == self._orders.fileno():
-                        self._take()
-                    elif flow := self._flows.get(descriptor):
+                for descriptor, events in poll():
+                    if (flow := flows.get(descriptor)) is not None:
                         self._answer(flow, events)
-                if len(self._flows) == 1:
-                    self._answer_only(*self._flows.values())
+                    elif descriptor == self._orders.fileno():
+                        self._take()
+                if len(flows) == 1:
+                    self._answer_only(*flows.values())
 
     def _answer(self, flow: Flow, events: int) -> None:
-        wanted = flow.wants()
         try:
-            flow.answer(self._buffer, _DONTWAIT)
+            flow.answer(self._buffer, _DONTWAIT, 1)
         except BlockingIOError:
             if events & (select.EPOLLHUP | select.EPOLLERR):
                 self._drop(flow)
-            return
+                return
         except (Gone, OSError):
             self._drop(flow)
             return
-        if flow.wants() != wanted:
-            self._epoll.modify(flow.sock, flow.wants())
+        if flow.blocked or flow.unsent:
+            self._watch(flow)
 
     def _answer_only(self, flow: Flow) -> None:
         """Two system calls a transaction in place of three: with one connection there is nobody else to wait for."""
         try:
-            for _ in range(ALONE):
-                if flow.wants() != select.EPOLLIN:
-                    self._epoll.modify(flow.sock, flow.wants())
-                    return
-                flow.answer(self._buffer, 0)  # a blocking socket with a time limit
+            flow.answer(self._buffer, 0, ALONE)  # a blocking socket with a time limit
         except BlockingIOError:
-            return
+            pass
         except (Gone, OSError):
             self._drop(flow)
+            return
+        self._watch(flow)
+
+    def _watch(self, flow: Flow) -> None:
+        if flow.blocked != bool(flow.unsent):
+            flow.blocked = bool(flow.unsent)
+            self._epoll.modify(flow.sock, select.EPOLLOUT if flow.blocked else select.EPOLLIN)
 
     def _take(self) -> None:
         data, descriptors, _, _ = socket.recv_fds(self._orders, HANDED.size, 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import socket
 import struct
 from collections import deque
@@ -31,6 +30,8 @@ class Flow(Protocol):
     sock: socket.socket
     due_ns: float
     """When its next request is due, in an open loop."""
+    blocked: bool
+    """Whether something waits to be sent: then epoll is to say when it can be."""
 
     @property
     def in_flight(self) -> int:
@@ -45,9 +46,6 @@ class Flow(Protocol):
     def flush(self) -> None:
         """Send what could not be sent. Raises Broken."""
 
-    def wants(self) -> int:
-        """What is to be waited for, in epoll's bits."""
-
     def late(self, before_ns: int) -> int:
         """How many requests from before then are given up."""
 
@@ -61,7 +59,7 @@ class Flow(Protocol):
 class Stream:
     """A TCP connection; answers come in the order of the requests."""
 
-    __slots__ = ("_again", "_breaks", "_partial", "_since", "_sizes", "_unsent", "due_ns", "sock")
+    __slots__ = ("_again", "_breaks", "_partial", "_since", "_sizes", "_unsent", "blocked", "due_ns", "sock")
 
     def __init__(self, sock: socket.socket, sizes: Sizes, again: Callable[[], socket.socket]) -> None:
         self.sock = sock
@@ -71,6 +69,7 @@ class Stream:
         self._since: deque[int] = deque()
         self._partial = 0
         self._unsent = 0
+        self.blocked = False
         self._breaks = 0
 
     @property
@@ -82,7 +81,16 @@ class Stream:
         """See Flow."""
         self._since.extend(since)
         self._unsent += len(since) * self._sizes.request
-        self.flush()
+        if self.blocked:
+            return
+        try:
+            self._unsent -= self.sock.send(_BLANK[: self._unsent], _DONTWAIT)
+        except BlockingIOError:
+            self.blocked = True
+        except OSError as error:
+            raise Broken from error
+        if self._unsent:
+            self.flush()
 
     def flush(self) -> None:
         """See Flow."""
@@ -90,9 +98,11 @@ class Stream:
             while self._unsent:
                 self._unsent -= self.sock.send(_BLANK[: self._unsent], _DONTWAIT)
         except BlockingIOError:
-            return
+            self.blocked = True
         except OSError as error:
             raise Broken from error
+        else:
+            self.blocked = False
 
     def receive(self, buffer: bytearray) -> list[int]:
         """See Flow."""
@@ -111,10 +121,6 @@ class Stream:
             raise LoadError("the server answered more than it was asked")
         return [self._since.popleft() for _ in range(answers)]
 
-    def wants(self) -> int:
-        """See Flow."""
-        return select.EPOLLIN | select.EPOLLOUT if self._unsent else select.EPOLLIN
-
     def late(self, before_ns: int) -> int:  # noqa: ARG002 - Flow's signature
         """TCP gives up nothing: it sends anew."""
         return 0
@@ -131,6 +137,7 @@ class Stream:
             raise LoadError(f"a connection broke {self._breaks} times")
         self._since.clear()
         self._partial = self._unsent = 0
+        self.blocked = False
         self.sock = self._again()
         return True
 
@@ -138,11 +145,12 @@ class Stream:
 class Datagrams:
     """A connected UDP socket; a request's number comes back with its answer, as far as it has room for one."""
 
-    __slots__ = ("_request", "_sequence", "_since", "_sizes", "_wrap", "due_ns", "errors", "sock")
+    __slots__ = ("_request", "_sequence", "_since", "_sizes", "_wrap", "blocked", "due_ns", "errors", "sock")
 
     def __init__(self, sock: socket.socket, sizes: Sizes) -> None:
         self.sock = sock
         self.due_ns = 0.0
+        self.blocked = False
         self.errors = 0
         self._sizes = sizes
         self._request = bytearray(sizes.request)
@@ -183,10 +191,6 @@ class Datagrams:
             return []
         since = self._since.pop(int.from_bytes(buffer[: self._sizes.sequence], "little"), None)
         return [] if since is None else [since]
-
-    def wants(self) -> int:
-        """See Flow."""
-        return select.EPOLLIN
 
     def late(self, before_ns: int) -> int:
         """See Flow."""

@@ -31,13 +31,15 @@ class Loop:
         self._armed: set[int] = set()
         self._open = _open(share)
         self._pace: Pace = self._open or Closed(share.spec.burst, share.spec.think_us * 1000)
+        self._at_once = not self._pace.timed
+        """Each answer is followed by a request, with the time at which that is sent."""
         self.phases = Phases(times, self._count_waiting)
         self._look_ns = 0
         now = clock()
         if self._open is not None:
             self._open.start(tuple(self._flows.values()), share.places, share.spec.connections, now)
-        for descriptor, flow in self._flows.items():
-            epoll.register(descriptor, flow.wants())
+        for descriptor in self._flows:
+            epoll.register(descriptor, select.EPOLLIN)
 
     def run(self) -> None:
         """Until the load's time is over; LoadError where a connection cannot be had again."""
@@ -48,9 +50,8 @@ class Loop:
         phases = self.phases
         while True:
             for descriptor, events in self._wait(now):
-                now = clock()
                 if (ready := self._flows.get(descriptor)) is not None:  # else it broke a moment ago
-                    self._ready(ready, events, now)
+                    self._ready(ready, events)
             now = clock()
             if now >= phases.until_ns and not phases.turn(now):
                 return
@@ -78,39 +79,50 @@ class Loop:
             select.select([self._epoll], [], [], (until - now) / 1e9)
         return self._epoll.poll(0)
 
-    def _ready(self, flow: Flow, events: int, now: int) -> None:
+    def _ready(self, flow: Flow, events: int) -> None:
         try:
             if events & select.EPOLLOUT:
                 self._flush(flow)
             since = flow.receive(self._buffer)
         except Broken:
-            self._again(flow, now)
+            self._again(flow, clock())
             return
+        if not since:
+            return
+        now = clock()
         if now >= self.phases.until_ns:
             self.phases.turn(now)
-        tally = self.phases.tally
+        add = self.phases.tally.add
         for began in since:
-            tally.add(now - began)
-        if since:
+            add(now - began)
+        if self._at_once:
+            self._put(flow, [clock()] * len(since), now)
+        else:
             self._send(flow, self._pace.answered(flow, now, len(since)), now, len(since))
 
     def _flush(self, flow: Flow) -> None:
         flow.flush()
-        self._epoll.modify(flow.sock, flow.wants())
+        if not flow.blocked:
+            self._epoll.modify(flow.sock, select.EPOLLIN)
 
     def _send(self, flow: Flow, since: list[int], now: int, answers: int) -> None:
         """Send what is due, and remember when the next will be."""
-        if since:
-            wanted = flow.wants()
-            try:
-                flow.send(since)
-            except Broken:
-                self._again(flow, now)
-                return
-            if flow.wants() != wanted:
-                self._epoll.modify(flow.sock, flow.wants())
+        if since and not self._put(flow, since, now):
+            return
         if self._pace.timed:
             self._arm(flow, now, answers)
+
+    def _put(self, flow: Flow, since: list[int], now: int) -> bool:
+        """Whether the connection stands."""
+        blocked = flow.blocked
+        try:
+            flow.send(since)
+        except Broken:
+            self._again(flow, now)
+            return False
+        if flow.blocked and not blocked:
+            self._epoll.modify(flow.sock, select.EPOLLIN | select.EPOLLOUT)
+        return True
 
     def _arm(self, flow: Flow, now: int, answers: int) -> None:
         descriptor = flow.sock.fileno()
@@ -153,7 +165,7 @@ class Loop:
         flow.again()
         self.phases.tally.reconnects += 1
         self._flows[flow.sock.fileno()] = flow
-        self._epoll.register(flow.sock, flow.wants())
+        self._epoll.register(flow.sock, select.EPOLLIN)
         self._send(flow, self._pace.first(flow, now), now, 0)
 
 

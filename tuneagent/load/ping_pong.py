@@ -47,6 +47,7 @@ def _exchange(sock: socket.socket, share: Share, phases: Phases) -> None:
     request, response = bytes(share.sizes.request), share.sizes.response
     buffer = bytearray(response + 1)
     send, receive, size_sent = sock.send, sock.recv_into, len(request)
+    until, add = phases.until_ns, phases.tally.add
     while True:
         since = clock()
         try:
@@ -59,12 +60,16 @@ def _exchange(sock: socket.socket, share: Share, phases: Phases) -> None:
             size = 0
         except OSError as error:
             raise Broken from error
-        if size != response and not _rest(sock, buffer, response - size, phases):
-            return
+        if size != response:
+            if not _rest(sock, buffer, response - size, phases):
+                return
+            until, add = phases.until_ns, phases.tally.add
         now = clock()
-        if now >= phases.until_ns and not phases.turn(now):
-            return
-        phases.tally.add(now - since)
+        if now >= until:
+            if not phases.turn(now):
+                return
+            until, add = phases.until_ns, phases.tally.add
+        add(now - since)
 
 
 def _rest(sock: socket.socket, buffer: bytearray, missing: int, phases: Phases) -> bool:

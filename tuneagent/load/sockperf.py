@@ -22,6 +22,7 @@ _MEAN = re.compile(r"avg-rtt=([0-9.]+)")
 _DROPPED = re.compile(r"# dropped messages = (\d+)")
 _STEP = re.compile(r"---> (?:<(MAX|MIN)> observation|percentile ([0-9.]+)) = +([0-9.]+)")
 _ERROR = re.compile(r"(ERROR: .*|No messages were received.*)")
+_MANY = "its server needs -f FILE -F epoll for more than one connection"
 _MOST_DIGITS = 20
 
 
@@ -71,9 +72,17 @@ def _steps(plain: str) -> Iterator[tuple[float, int]]:
 
 
 def run(spec: LoadSpec, seconds: float, warm_up_s: float, hooks: Hooks) -> LoadResult:
-    """Runs it. Its server is ``sockperf server --tcp -i ADDRESS -p PORT``."""
+    """Runs it. Its server is ``sockperf server --tcp -i ADDRESS -p PORT``.
+
+    That serves one connection; for more it wants ``sockperf server -f FILE -F epoll``, ``T:ADDRESS:PORT`` in the file.
+    """
     adapter.check_can(spec, "sockperf")
     run_s = adapter.run_seconds(seconds, max(warm_up_s, WARM_UP_S))
     commands = adapter.one_each(spec, "sockperf", command(spec, run_s))
     outputs = program.run(adapter.plan(spec, commands, seconds, max(warm_up_s, WARM_UP_S), run_s), hooks)
-    return adapter.together([parse(output.out + output.err) for output in outputs], outputs)
+    try:
+        return adapter.together([parse(output.out + output.err) for output in outputs], outputs)
+    except LoadError as error:
+        if spec.connections == 1:
+            raise
+        raise LoadError(f"{error} ({_MANY})") from error

@@ -56,7 +56,7 @@ def _what(spec: LoadSpec) -> str:
     if spec.rate_per_sec is not None:
         parts.append(f"{number(spec.rate_per_sec)}/s due, whatever comes back")
     if spec.processes > 1:
-        parts.append(plural(spec.processes, "process").replace("processs", "processes"))
+        parts.append(f"{spec.processes:,} processes")
     return ", ".join(parts)
 
 
