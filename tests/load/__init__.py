@@ -1,0 +1,1 @@
+"""Tests of loads: real sockets, real processes."""
