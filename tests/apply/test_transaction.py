@@ -4,6 +4,7 @@ import errno
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -11,6 +12,8 @@ from tests import trees
 from tests.apply import killing
 from tests.apply.killing import BOOT, FaultyRoot, FullDirectory, Site
 from tests.apply.test_kills import QUEUES, wanted
+from tuneagent.apply.actuator import Place, Refusal, Why
+from tuneagent.apply.irq_affinity import IrqAffinity
 from tuneagent.apply.journal import Journal, Store
 from tuneagent.apply.lookup import Lookup
 from tuneagent.apply.machine import Machine
@@ -20,7 +23,7 @@ from tuneagent.apply.transaction import Failed, Wanted, Work, run
 from tuneagent.apply.undo import Undoing
 from tuneagent.machine.sysroot import Sysroot
 from tuneagent.machine.writable import WritableRoot
-from tuneagent.model.plan import TunableKind
+from tuneagent.model.plan import Target, TunableKind
 from tuneagent.model.transaction import Effect, Outcome, Standing, State, Transaction, Writer
 
 WRITER = Writer(1, 1, "root")
@@ -166,6 +169,77 @@ def test_a_policy_that_wants_back_what_another_has_just_changed_is_named(tree: P
     with pytest.raises(Failed) as caught:
         run(Work(machine, actuators(machine), Site(tree).begin, lambda _: None, 0.0), lambda: next(plans))
     assert "spread sets '3', and off wants '0'; ask for one of them" in caught.value.reason
+    assert killing.content(tree) == before
+
+
+def of_two(second: str) -> list[Wanted]:
+    """One map of a queue as two policies want it at the same time."""
+    (first,) = (one for one in wanted() if one.change.kind is TunableKind.RPS_CPUS and one.change.target.queue == 1)
+    return [replace(first, policy="spread"), Wanted("other", replace(first.change, new=second))]
+
+
+def test_two_policies_at_odds_are_named_before_anything_is_written(tree: Path) -> None:
+    files = FaultyRoot(str(tree), {})
+    with pytest.raises(Failed, match="spread sets '3', and other wants '5'; ask for one of them") as caught:
+        apply(tree, of_two("5"), files)
+    assert (caught.value.transaction, files.written) == (None, [])
+
+
+def test_what_two_policies_want_is_written_once(tree: Path) -> None:
+    files = FaultyRoot(str(tree), {})
+    made = apply(tree, of_two("03"), files)
+    assert made is not None
+    assert [one.policy for one in made.entries] == ["spread"]
+    assert [value for _, value in files.written] == ["3\n"]
+
+
+class Busy(IrqAffinity):
+    """Cannot be looked at for as long as it is told to be so."""
+
+    locating: ClassVar[bool] = False
+    reading: ClassVar[bool] = False
+
+    def locate(self, kind: TunableKind, target: Target) -> Place:
+        if self.locating and target.queue == 0:
+            raise Refusal(Why.LATER, "busy")
+        return super().locate(kind, target)
+
+    def read(self, place: Place) -> str:
+        if self.reading and super().read(place) == "7":
+            raise Refusal(Why.LATER, "busy")
+        return super().read(place)
+
+
+def made_with(
+    tree: Path, actuator: type[IrqAffinity], plan: Sequence[Wanted], files: WritableRoot
+) -> Transaction | None:
+    source = Sysroot(str(tree))
+    machine = Machine(source, files, Lookup(source))
+    return run(
+        Work(machine, {TunableKind.IRQ_AFFINITY: actuator(machine)}, Site(tree).begin, lambda _: None, 0.0),
+        lambda: plan,
+    )
+
+
+def test_what_was_never_tried_is_never_given_back(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tree / path_of("input.0")[1:]
+    file.write_text(f"{PINS[0].change.new}\n")  # as it is wanted, by somebody else's hand
+    before = killing.content(tree)
+    monkeypatch.setattr(Busy, "locating", True)
+    made = made_with(tree, Busy, PINS, WritableRoot(str(tree)))
+    assert outcomes(made)["input.0"] is Outcome.DEFERRED
+    (undone,) = Site(tree).undo()
+    assert outcomes(undone)["input.0"] is Outcome.DEFERRED
+    assert killing.content(tree) == before
+
+
+def test_what_cannot_be_read_back_is_given_back_with_the_rest(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = killing.content(tree)
+    monkeypatch.setattr(Busy, "reading", True)
+    with pytest.raises(Failed, match="busy"):
+        made_with(tree, Busy, PINS, WritableRoot(str(tree)))
+    monkeypatch.setattr(Busy, "reading", False)
+    Site(tree).undo()
     assert killing.content(tree) == before
 
 

@@ -92,7 +92,8 @@ def intent(entry: Entry) -> Fields:
         "effect_detail": plain(entry.effect_detail),
         "previous": entry.previous,
     }
-    return record | {key: value for key, value in further.items() if value}
+    untried: Fields = {} if entry.tried else {"tried": False}
+    return record | {key: value for key, value in further.items() if value} | untried
 
 
 def _target_fields(target: Target) -> Fields:

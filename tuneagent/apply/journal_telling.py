@@ -76,6 +76,7 @@ class Telling:
             effect,
             effect_detail,
             entry.previous,
+            entry.tried,
         )
 
     def take(self, told: Told) -> None:

@@ -174,6 +174,7 @@ def entry(record: Fields) -> Entry:
         effect=None if effect is None else _choice(_EFFECTS, effect, "$.effect"),
         effect_detail=_further(record, "effect_detail"),
         previous=_exact(record.get("previous", ""), "$.previous"),
+        tried=json_values.boolean(record.get("tried", True), "$.tried"),
     )
 
 

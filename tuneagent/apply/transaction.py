@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -99,6 +99,11 @@ def _reason(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
+def _at_odds(where: str, policy: str, new: str, wanted: Wanted) -> Refusal:
+    words = f"{where}: {policy or 'the plan'} sets {new!r}, and {wanted.policy or 'it'} wants {wanted.change.new!r}"
+    return Refusal(Why.FAILED, words, "ask for one of them")
+
+
 @dataclass(frozen=True, slots=True)
 class _Planned:
     """A change with its place, the value that stands there, and the entry that announces it."""
@@ -128,13 +133,27 @@ class _Writing:
         first = next((one.change.kind for one in fresh if one.change.kind in RENUMBERS), None)
         if first is not None:
             fresh = [one for one in fresh if ORDER.index(one.change.kind) <= ORDER.index(first)]
-        planned = [one for one in map(self._planned, fresh) if one is not None]
+        planned = [one for one in map(self._planned, self._once(fresh)) if one is not None]
         self._intend(planned)
         for one in planned:
             self._write(one)
         if first is not None:
             self._work.machine.lookup.forget()
         return bool(fresh)
+
+    def _once(self, fresh: Iterable[Wanted]) -> Iterator[Wanted]:
+        """Each target once; Refusal where two policies want different values of one, before any of it is written."""
+        first: dict[Key, Wanted] = {}
+        for one in fresh:
+            change, other = one.change, first.setdefault(key_of(one.change.kind, one.change.target), one)
+            if other is one:
+                yield one
+            elif not self._is_same(change.kind, other.change.new, change.new):
+                raise _at_odds(change.where, other.policy, other.change.new, one)
+
+    def _is_same(self, kind: TunableKind, one: str, other: str) -> bool:
+        actuator = self._work.actuators.get(kind)
+        return one == other if actuator is None else actuator.same(one, other)
 
     def commit(self) -> Transaction | None:
         """Looks at the effects and closes the record; Refusal where one is contradicted."""
@@ -183,8 +202,7 @@ class _Writing:
             return None
         before = self._written.get(key_of(change.kind, change.target))
         if before is not None and before.policy != wanted.policy and actuator.same(before.old, change.new):
-            detail = f"{place.where}: {before.policy} sets {before.new!r}, and {wanted.policy} wants {change.new!r}"
-            raise Refusal(Why.FAILED, detail, "ask for one of them")
+            raise _at_odds(place.where, before.policy, before.new, wanted)
         entry = replace(
             self._entry(wanted, actuator, place, old),
             kept=tuple(self._kept(actuator, place)),
@@ -222,7 +240,10 @@ class _Writing:
         if refusal.why not in _OUTCOMES:
             raise refusal
         entry = replace(
-            self._entry(wanted, actuator, None, ""), outcome=_OUTCOMES[refusal.why], detail=_reason(refusal)
+            self._entry(wanted, actuator, None, ""),
+            outcome=_OUTCOMES[refusal.why],
+            detail=_reason(refusal),
+            tried=False,
         )
         self._record().intend([entry])
 
@@ -240,9 +261,11 @@ class _Writing:
         mark = one.actuator.mark(one.place)
         try:
             patiently(self._work.wait, partial(one.actuator.write, one.place, one.entry.new))
-            now = one.actuator.read(one.place)
         except Refusal as refusal:
             self._refused(one, refusal)
+            return
+        now = self._read_back(one)
+        if now is None:
             return
         if not one.actuator.same(now, one.entry.new):
             detail = f"{one.place.where}: {one.entry.new!r} was written and {now!r} is read"
@@ -251,6 +274,20 @@ class _Writing:
         journal.outcome(one.entry.index, Outcome.CHANGED)
         self._marks[one.entry.index] = (one, mark)
         self._written[key_of(one.change.kind, one.change.target)] = one.entry
+
+    def _read_back(self, one: _Planned) -> str | None:
+        """What stands there after the write; None where it has gone since.
+
+        What cannot be seen is a failure, for only those are looked at again by an undo.
+        """
+        try:
+            return patiently(self._work.wait, partial(one.actuator.read, one.place))
+        except Refusal as refusal:
+            outcome = Outcome.GONE if refusal.why is Why.GONE else Outcome.FAILED
+            self._record().outcome(one.entry.index, outcome, refusal.detail)
+            if outcome is Outcome.GONE:
+                return None
+            raise
 
     def _refused(self, one: _Planned, refusal: Refusal) -> None:
         journal = self._record()

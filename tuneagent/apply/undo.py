@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 from tuneagent.apply.actuator import Actuator, Place, Refusal, Why
 from tuneagent.apply.journal import Journal
@@ -17,6 +18,7 @@ RETRIES_S = (0.05, 0.2, 1.0)
 """Waits before another try where the kernel is busy."""
 _REBOOT = "ended by a reboot"
 Result = tuple[Outcome, str]
+T = TypeVar("T")
 
 
 class Undoing:
@@ -43,7 +45,7 @@ class Undoing:
         entries = {entry.index: entry for entry in before.entries}
         for entry in reversed(before.entries):
             # One that was put off may have arrived all the same: a daemon that was too slow to answer did the work.
-            if entry.may_stand or entry.outcome is Outcome.DEFERRED:
+            if entry.may_stand or (entry.outcome is Outcome.DEFERRED and entry.tried):
                 outcome, detail = self._give_back(entry, before)
                 entries[entry.index] = replace(entry, outcome=outcome, detail=detail)
                 _noted(partial(journal.given_back, entry.index, outcome, detail))
@@ -126,15 +128,13 @@ def _noted(note: Callable[[], object]) -> None:
         note()
 
 
-def patiently(wait: Callable[[float], None], write: Callable[[], None]) -> None:
-    """A write, tried again a few times where the kernel says that it is busy."""
+def patiently(wait: Callable[[float], None], do: Callable[[], T]) -> T:
+    """A write or a read, tried again a few times where the kernel says that it is busy."""
     for seconds in RETRIES_S:
         try:
-            write()
+            return do()
         except Refusal as refusal:
             if refusal.why is not Why.LATER:
                 raise
             wait(seconds)
-        else:
-            return
-    write()
+    return do()

@@ -99,6 +99,8 @@ class Entry:
     effect_detail: str = ""
     previous: str = ""
     """The whole stored definition before, where it is one."""
+    tried: bool = True
+    """Whether a write was tried; without one there is no old value, and nothing to give back."""
 
     @property
     def may_stand(self) -> bool:
