@@ -433,6 +433,26 @@ def test_what_was_left_in_the_middle_is_told_and_undone_first(tree: Path) -> Non
     assert contents(tree) == before
 
 
+def test_a_rollback_that_was_killed_in_the_middle_is_due(tree: Path) -> None:
+    before = contents(tree)
+    on(tree, "apply", PINS)
+    on(tree, "rollback")
+    (file,) = (tree / STATE).glob("*.journal")
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(lines[:-3]))  # neither the last two that were given back nor its end were recorded
+    pins_of_two = [tree / f"proc/irq/{number}/smp_affinity_list" for number in (31, 32)]
+    for pin in pins_of_two:
+        pin.write_text("0\n")
+
+    shown = on(tree, "status")
+    applied = said(on(tree, "apply", "irqbalance-off", "--json"))
+
+    assert shown.code == 6
+    assert shown.out.startswith("Transaction 1 interrupted: run tuneagent rollback 1 ")
+    assert [(one["id"], one["undone_why"]) for one in applied["recovered"]] == [(1, "asked")]
+    assert contents(tree) == before
+
+
 def test_a_rollback_that_is_due_is_made_and_one_that_is_not_is_not(tree: Path) -> None:
     before = contents(tree)
     on(tree, "apply", PINS)

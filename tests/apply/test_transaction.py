@@ -243,6 +243,22 @@ def test_what_cannot_be_read_back_is_given_back_with_the_rest(tree: Path, monkey
     assert killing.content(tree) == before
 
 
+def test_a_fault_of_ours_in_one_place_keeps_nothing_else_from_being_given_back(tree: Path) -> None:
+    class Faulty(WritableRoot):
+        def write_value(self, path: str, text: str) -> None:
+            if path == path_of("output.5"):
+                raise KeyError("of ours")
+            super().write_value(path, text)
+
+    Site(tree).apply(PINS)
+    source = Sysroot(str(tree))
+    machine = Machine(source, Faulty(str(tree)), Lookup(source))
+    undone = Undoing(machine, actuators(machine), lambda _: None).undo(Site(tree).store().open(1), "asked")
+    stuck = [one for one in undone.entries if one.outcome is Outcome.STUCK]
+    assert [one.detail for one in stuck] == ["a fault of this program: KeyError: 'of ours'"]
+    assert list(outcomes(undone).values()).count(Outcome.GIVEN_BACK) == len(PINS) - 1
+
+
 def test_a_write_that_did_not_arrive_is_a_failure(tree: Path) -> None:
     class Deaf(WritableRoot):
         def write_value(self, path: str, text: str) -> None:

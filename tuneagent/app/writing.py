@@ -137,6 +137,8 @@ class Site:
             return ""
         if (one.state is State.OPEN or one.on_trial) and not self._writer_runs(one):
             return one.undone_why or "interrupted"
+        if one.state is State.COMMITTED and one.half_undone:
+            return one.undone_why
         return "not confirmed" if self.overdue(one) else ""
 
     def overdue(self, one: Transaction) -> bool:

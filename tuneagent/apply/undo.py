@@ -82,6 +82,8 @@ class Undoing:
         except Refusal as refusal:
             ended = refusal.why is Why.GONE
             return (Outcome.ENDED, f"gone: {refusal.detail}") if ended else (Outcome.STUCK, refusal.detail)
+        except Exception as error:  # noqa: BLE001 - a fault of ours in one place must not keep the rest from going back
+            return Outcome.STUCK, f"a fault of this program: {type(error).__name__}: {error}"
         return outcome, detail
 
     def _restored(self, actuator: Actuator, place: Place, entry: Entry) -> Result:

@@ -175,6 +175,12 @@ class Transaction:
         return committed and any(entry.may_stand for entry in self.entries)
 
     @property
+    def half_undone(self) -> bool:
+        """Whether an undo ended in the middle: what it looked at and could not give back is stuck, and no more due."""
+        unseen = {Outcome.INTENDED, Outcome.CHANGED, Outcome.FAILED}
+        return bool(self.undone_why and self.stands) and any(entry.outcome in unseen for entry in self.entries)
+
+    @property
     def awaits_confirmation(self) -> bool:
         """Whether it stands and will be undone unless somebody confirms it."""
         return self.state is State.COMMITTED and self.deadline is not None and not self.confirmed
@@ -235,14 +241,15 @@ class TransactionStatus:
 
     @property
     def interrupted(self) -> bool:
-        """Whether it was left in the middle, of its writing or of its trial: an undo is due.
+        """Whether it was left in the middle, of its writing, its trial or its undo: an undo is due.
 
         Not where its journal is damaged: no undo can be made of it.
         """
         one = self.transaction
         if one.damage:
             return False
-        return (one.on_trial or (one.state is State.OPEN and one.stands)) and not self.writer_runs
+        unfinished = one.on_trial or one.half_undone or (one.state is State.OPEN and one.stands)
+        return unfinished and not self.writer_runs
 
     @property
     def drifted(self) -> bool:
