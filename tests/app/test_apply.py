@@ -16,12 +16,20 @@ from typing import Any
 
 import pytest
 
+from tests import trees
 from tests.app.command import Ran, environment, process, run
 from tests.app.test_main import modules_loaded_by
 from tests.report.test_advise_json import assert_documented, walk
 from tests.trees import Guest
+from tuneagent.app import apply_run
+from tuneagent.app.watch import Place
+from tuneagent.app.writing import Site
 from tuneagent.apply.journal_telling import Known, Telling, tell
+from tuneagent.machine import way_in
+from tuneagent.machine.sysroot import Sysroot
+from tuneagent.model.apply_report import PlannedChange
 from tuneagent.model.errors import ParseError
+from tuneagent.model.plan import Change, Target, TunableKind
 
 PINS = "pin-queue-interrupts"
 STATE = "var/lib/tuneagent"
@@ -530,6 +538,23 @@ def test_hundreds_that_were_given_back_are_named_and_not_looked_at(tree: Path, m
     assert undone.out.startswith("Nothing to do")
     assert read == [201, 201]
     assert len(said(on(tree, "status", "--json"), "tuneagent.status/1")["transactions"]) == 200
+
+
+def test_who_came_in_through_the_interface_is_told(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(way_in.VARIABLE, "192.0.2.1 40000 192.0.2.9 22")
+    held = {"192.0.2.9": frozenset({"br0", "eth0"})}
+    monkeypatch.setattr(way_in, "interfaces", held.__getitem__)
+    site = Site(Place(tree, None), Sysroot(str(tree)))
+    nic = Target(bus_address=trees.PCI, mac=trees.MAC)
+    changes = [Change(kind, nic, "", None, "2", "", "", None) for kind in (TunableKind.CHANNELS, TunableKind.XPS_CPUS)]
+
+    through = [site.on_way_in([PlannedChange("", "eth0", one)]) for one in changes]
+
+    assert through == [("eth0",), ()]
+    (kept,), (warned,) = apply_run.way_in_notes(("eth0",), 60.0), apply_run.way_in_notes(("eth0",), None)
+    assert "through eth0, whose link drops" in kept
+    assert ("after 60 s" in kept, "--confirm-within 60" in warned) == (True, True)
+    assert apply_run.way_in_notes((), None) == ()
 
 
 SLOW = """

@@ -69,6 +69,18 @@ def stop(objection: Objection | None) -> None:
         raise kind(f"{objection.detail}; {objection.remedy}; nothing was changed")
 
 
+def way_in_notes(names: Sequence[str], within: float | None) -> tuple[str, ...]:
+    """That the session's own interfaces lose packets; none where it has none among them. ``within``: seconds."""
+    if not names:
+        return ()
+    saved = (
+        "--confirm-within 60 would give it all back should it cut you off"
+        if within is None
+        else f"should it cut you off, all is given back after {within:g} s"
+    )
+    return (f"you came in through {', '.join(names)}, whose link drops for these changes; {saved}",)
+
+
 @dataclass(slots=True)
 class _Run:
     """What one apply knows on its way."""
@@ -100,7 +112,9 @@ class _Run:
         self.first = self.planner.plan()
         self._guard()
         self.notes += self.site.known_facts(self.first)
-        request = writing.Request(self.chosen.typed, self.ask.policies, self._confirm_within())
+        within = self._confirm_within()
+        self.notes += self._way_in(within)
+        request = writing.Request(self.chosen.typed, self.ask.policies, within)
         try:
             made = self.site.apply(self._plan, request, interruptions)
         except writing.Failed as failed:
@@ -128,6 +142,12 @@ class _Run:
         return writing.confirm_default(
             disrupts=self.planner.disrupts, ssh=terminal and writer_process.over_ssh(), terminal=terminal
         )
+
+    def _way_in(self, within: float | None) -> tuple[str, ...]:
+        """What an operator should know of the interface that the session is through."""
+        if not (self.planner.disrupts and self.site.machine.live):
+            return ()
+        return way_in_notes(self.site.on_way_in(self.first), within)
 
     def _plan(self) -> tuple[PlannedChange, ...]:
         """The first plan, which the guards have seen, and then a new one as often as it is asked for."""

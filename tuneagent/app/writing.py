@@ -108,6 +108,20 @@ class Site:
         changes = [one.change for one in planned]
         return guards.request(changes, most=most, journal_disk=disk, online=online or None)
 
+    def on_way_in(self, planned: Sequence[PlannedChange]) -> tuple[str, ...]:
+        """The interfaces that the operator's ssh session is through and that lose packets for these changes."""
+        from tuneagent.apply import guards
+        from tuneagent.machine import way_in
+
+        address = way_in.ssh_address(os.environ)
+        if address is None:
+            return ()
+        try:
+            names = way_in.interfaces(address)
+        except SourceError:  # it is a word of warning only
+            return ()
+        return guards.on_way_in((one.change for one in planned), self.machine.lookup.nics(), names)
+
     def all(self) -> tuple[Transaction, ...]:
         """Every transaction as recorded, oldest first."""
         return self._store.all()

@@ -25,13 +25,25 @@ class Lookup:
         """The next question looks anew: numbers change when queues do."""
         self._nics, self._lines, self._online = None, {}, None
 
+    def nics(self) -> tuple[Nic, ...]:
+        """All interfaces; () where they cannot be seen."""
+        if self._nics is None:
+            gaps = Gaps(self._source)
+            cpus = topology.observe(gaps)
+            self._online = cpus.online if cpus is not None else CpuSet()
+            devices = virtio.observe(gaps)
+            lines = irqs.observe(gaps, counters.observe_interrupts(gaps, None), devices)
+            self._lines = {line.irq: line for line in lines}
+            self._nics = nics.observe(gaps, nics.Around(cpus, lines, devices or ())) or ()
+        return self._nics
+
     def nic(self, target: Target) -> Nic:
         """The interface with the target's bus address and MAC; without a bus address its MAC and name.
 
         A bus address alone is no identity: another device may have been plugged in there, and after a migration the
         same place may hold a device with another address. Refusal with GONE where there is none, or more than one.
         """
-        found = [nic for nic in self._observed() if _is(nic, target)]
+        found = [nic for nic in self.nics() if _is(nic, target)]
         if len(found) > 1:  # the ports of one function, or VLANs on one device
             found = [nic for nic in found if nic.name == target.interface]
         if len(found) != 1:
@@ -57,17 +69,6 @@ class Lookup:
             cpus = topology.observe(Gaps(self._source))
             self._online = cpus.online if cpus is not None else CpuSet()
         return self._online
-
-    def _observed(self) -> tuple[Nic, ...]:
-        if self._nics is None:
-            gaps = Gaps(self._source)
-            cpus = topology.observe(gaps)
-            self._online = cpus.online if cpus is not None else CpuSet()
-            devices = virtio.observe(gaps)
-            lines = irqs.observe(gaps, counters.observe_interrupts(gaps, None), devices)
-            self._lines = {line.irq: line for line in lines}
-            self._nics = nics.observe(gaps, nics.Around(cpus, lines, devices or ())) or ()
-        return self._nics
 
 
 def _is(nic: Nic, target: Target) -> bool:
