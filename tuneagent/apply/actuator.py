@@ -132,7 +132,7 @@ class Actuator(Protocol):
 class Defaults:
     """What most actuators have to say to the rarer questions."""
 
-    def check(self, place: Place, value: str) -> str | None:  # noqa: ARG002
+    def check(self, place: Place, value: str) -> str | None:  # noqa: ARG002 - the protocol has it
         """Any value may be written that the kernel takes."""
         return None
 
@@ -140,25 +140,25 @@ class Defaults:
         """The texts, without the blanks around them."""
         return one.strip() == other.strip()
 
-    def half_done(self, now: str, old: str, new: str) -> bool:  # noqa: ARG002
+    def half_done(self, now: str, old: str, new: str) -> bool:  # noqa: ARG002 - the protocol has it
         """A write is one call, and there is nothing between before and after."""
         return False
 
-    def rewrites(self, place: Place) -> tuple[tuple[TunableKind, Target], ...]:  # noqa: ARG002
+    def rewrites(self, place: Place) -> tuple[tuple[TunableKind, Target], ...]:  # noqa: ARG002 - the protocol has it
         """Nothing else changes."""
         return ()
 
-    def previous(self, place: Place) -> str:  # noqa: ARG002
+    def previous(self, place: Place) -> str:  # noqa: ARG002 - the protocol has it
         """The value is all there is."""
         return ""
 
-    def mark(self, place: Place) -> Any:  # noqa: ARG002
+    def mark(self, place: Place) -> Any:  # noqa: ARG002 - the protocol has it
         """Nothing."""
         return None
 
     def settle(self, place: Place) -> None:
         """Nothing is left behind."""
 
-    def meddler(self, place: Place, value: str, now: str) -> str:  # noqa: ARG002
+    def meddler(self, place: Place, value: str, now: str) -> str:  # noqa: ARG002 - the protocol has it
         """Nobody is known."""
         return ""

@@ -126,7 +126,7 @@ class IrqbalanceBanFile(Defaults):
         """The whole file."""
         return self._text(_handle(place).path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
-    def effect(self, place: Place, value: str, mark: Any) -> Seen:  # noqa: ARG002
+    def effect(self, place: Place, value: str, mark: Any) -> Seen:  # noqa: ARG002 - the protocol has it
         """Whether the process that runs has the bans on its command line."""
         irqs = _handle(place).irqs
         if not self._machine.live:

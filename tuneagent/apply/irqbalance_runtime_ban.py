@@ -89,7 +89,7 @@ class IrqbalanceRuntimeBan(Defaults):
         except SourceError as error:
             raise _refused(error) from None
 
-    def effect(self, place: Place, value: str, mark: Any) -> Seen:  # noqa: ARG002
+    def effect(self, place: Place, value: str, mark: Any) -> Seen:  # noqa: ARG002 - the protocol has it
         """Whether it is so, and irqbalance has looked since: then it places none of them any more."""
         handle, wanted = _handle(place), _numbers(value)
         try:

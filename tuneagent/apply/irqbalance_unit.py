@@ -47,7 +47,7 @@ class IrqbalanceUnit(Defaults):
             raise Refusal(Why.LATER, f"{place.handle} is {state or 'in no state that systemd tells'}")
         return _STANDS[state]
 
-    def check(self, place: Place, value: str) -> str | None:  # noqa: ARG002
+    def check(self, place: Place, value: str) -> str | None:  # noqa: ARG002 - the protocol has it
         """Nothing but the two."""
         return None if value in {ACTIVE, INACTIVE} else f"{value!r} is neither {ACTIVE} nor {INACTIVE}"
 
@@ -73,7 +73,7 @@ class IrqbalanceUnit(Defaults):
         except SourceError as error:
             raise refusal(error) from None
 
-    def effect(self, place: Place, value: str, mark: Any) -> Seen:  # noqa: ARG002
+    def effect(self, place: Place, value: str, mark: Any) -> Seen:  # noqa: ARG002 - the protocol has it
         """Whether the process is there, or gone."""
         pids = [process.pid for process in running_irqbalance.processes(self._machine)]
         wanted = _STANDS.get(value.strip()) == ACTIVE
@@ -93,7 +93,7 @@ class IrqbalanceUnit(Defaults):
         """The command."""
         return f"systemctl {'start' if _STANDS.get(value.strip()) == ACTIVE else 'stop'} {place.handle}"
 
-    def meddler(self, place: Place, value: str, now: str) -> str:  # noqa: ARG002
+    def meddler(self, place: Place, value: str, now: str) -> str:  # noqa: ARG002 - the protocol has it
         """The unit that ended it by a conflict, or somebody."""
         if now == ACTIVE:
             return "somebody started it"
