@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.vm import balancing
 from tests.vm.machine import Machine, booted
 from tests.vm.prerequisites import VM, require, sbin_in_path
 from tests.vm.process import last_lines
@@ -23,6 +25,12 @@ def machine(vm_tier: None) -> Iterator[Machine]:  # noqa: ARG001 - must come fir
     """A guest with four vCPUs and four queue pairs, booted once for the tests of a module."""
     with booted() as guest:
         yield guest
+
+
+@pytest.fixture(scope="session")
+def irqbalance(vm_tier: None) -> Path:  # noqa: ARG001 - must come first
+    """Debian's irqbalance, for tests.vm.balancing."""
+    return balancing.unpacked()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from tuneagent.machine.live import Live
 from tuneagent.machine.writable import WritableRoot
 from tuneagent.model.plan import Target, TunableKind
 
-Known = dict[TunableKind, Actuator]
+Known = Mapping[TunableKind, Actuator]
 
 
 def main() -> None:

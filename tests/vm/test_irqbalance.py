@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.vm import cache, packages
+from tests.vm.balancing import balancing
 from tests.vm.machine import Machine, quoted
 from tests.vm.traffic import interrupts
 
@@ -54,35 +51,6 @@ told |= {"list": IrqbalanceSocket(int(sys.argv[2])).setup().banned_irqs, "by_han
 print(json.dumps(told))
 """
 Acted = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def irqbalance(vm_tier: None) -> Path:  # noqa: ARG001 - must come first
-    """Debian's irqbalance and the libraries that this machine does not have, unpacked and not installed."""
-
-    def build(into: Path) -> None:
-        fetcher = packages.apt(into)
-        for archive in (fetcher.archive("irqbalance"), *fetcher.missing_of("irqbalance")):
-            packages.unpack(archive, into)
-        shutil.rmtree(fetcher.directory)
-
-    return cache.made("irqbalance", ("irqbalance 1", packages.SUITE), build)
-
-
-@contextmanager
-def balancing(machine: Machine, irqbalance: Path, *options: str) -> Iterator[int]:
-    """A process of it with these options; gives its pid. It looks every second."""
-    libraries = ":".join(str(irqbalance / place) for place in ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"))
-    program = quoted(irqbalance / "usr/sbin/irqbalance", "--foreground", "--interval=1", *options)
-    start = f"mkdir -p /run/irqbalance; LD_LIBRARY_PATH={libraries} {program} >/run/irqbalance.log 2>&1 & echo $!"
-    pid = int(machine.run(start).checked())
-    machine.run(
-        f"for n in $(seq 100); do test -S /run/irqbalance/irqbalance{pid}.sock && exit 0; sleep 0.1; done; exit 1"
-    ).checked()
-    try:
-        yield pid
-    finally:
-        machine.run(f"kill {pid}; while test -d /proc/{pid}; do sleep 0.1; done")
 
 
 def ask(machine: Machine, pid: int, *ban: str) -> tuple[int, list[int], list[int]]:
