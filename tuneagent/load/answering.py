@@ -46,11 +46,15 @@ class Flow(Protocol):
 class Stream:
     """A TCP connection: every ``request`` bytes are answered with ``response`` bytes."""
 
-    __slots__ = ("blocked", "partial", "response", "sizes", "sock", "unsent")
+    # What is used for each transaction is kept at hand: finding a method of a socket costs as much as calling it.
+    __slots__ = ("blocked", "partial", "receive", "response", "send", "simple", "sizes", "sock", "unsent")
 
     def __init__(self, sock: socket.socket, sizes: Sizes) -> None:
         self.sock = sock
+        self.receive, self.send = sock.recv_into, sock.send
         self.sizes = sizes
+        self.simple = sizes.request if sizes.response <= PIECE else -1
+        """Bytes of what is a request by itself, and answered with one call."""
         self.unsent = 0
         self.blocked = False
         self.response = _BLANK[: sizes.response] if sizes.response <= PIECE else _BLANK
@@ -58,16 +62,14 @@ class Stream:
 
     def answer(self, buffer: bytearray, flags: int, times: int) -> None:
         """See Flow."""
-        receive, send, response = self.sock.recv_into, self.sock.send, self.response
-        request_bytes, response_bytes = self.sizes.request, self.sizes.response
-        simple = response_bytes <= PIECE
+        receive, send, response, simple = self.receive, self.send, self.response, self.simple
         for _ in range(times):
             if self.unsent:
                 self._send()
                 return
             size = receive(buffer, 0, flags)
-            if size == request_bytes and simple and not self.partial:
-                self.unsent = response_bytes  # also where nothing can be sent now
+            if size == simple and not self.partial:
+                self.unsent = len(response)  # also where nothing can be sent now
                 self.unsent -= send(response, _DONTWAIT)
             else:
                 self._several(size)
@@ -83,7 +85,7 @@ class Stream:
     def _send(self) -> None:
         while self.unsent:
             try:
-                self.unsent -= self.sock.send(_BLANK[: self.unsent], _DONTWAIT)
+                self.unsent -= self.send(_BLANK[: self.unsent], _DONTWAIT)
             except BlockingIOError:
                 return
 

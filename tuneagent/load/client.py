@@ -11,13 +11,14 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from socket import socket
 
-from tuneagent.load import children, limits, ping_pong, spread
+from tuneagent.load import children, limits, ping_pong, ring, spread
 from tuneagent.load.control import Control
 from tuneagent.load.dial import PATIENCE_S, Target, target
 from tuneagent.load.errors import LoadError
 from tuneagent.load.flows import dialled
 from tuneagent.load.hooks import NO_HOOKS, Hooks
 from tuneagent.load.loop import Loop
+from tuneagent.load.ring import Ring
 from tuneagent.load.spread import Share
 from tuneagent.load.tally import Phases, Times
 from tuneagent.load.wire import Sizes
@@ -230,6 +231,12 @@ def _exchanged(share: Share, epoll: select.epoll, times: Times) -> Phases:
     if ping_pong.fits(share):
         phases = Phases(times)
         ping_pong.run(share, phases)
+        return phases
+    if ring.fits(share):
+        phases = Phases(times)
+        connections = Ring(share, epoll, phases)
+        connections.run()
+        connections.close()
         return phases
     loop = Loop(share, epoll, times)
     loop.run()

@@ -59,12 +59,18 @@ class Flow(Protocol):
 class Stream:
     """A TCP connection; answers come in the order of the requests."""
 
-    __slots__ = ("_again", "_breaks", "_partial", "_since", "_sizes", "_unsent", "blocked", "due_ns", "sock")
+    # What is used for each transaction is kept at hand: finding a method of a socket costs as much as calling it.
+    __slots__ = (
+        "_again", "_breaks", "_partial", "_receive", "_request", "_request_bytes", "_response_bytes", "_send", "_since",
+        "_unsent", "blocked", "due_ns", "sock",
+    )  # fmt: skip
 
     def __init__(self, sock: socket.socket, sizes: Sizes, again: Callable[[], socket.socket]) -> None:
         self.sock = sock
+        self._receive, self._send = sock.recv_into, sock.send
         self.due_ns = 0.0
-        self._sizes = sizes
+        self._request = _BLANK[: sizes.request]
+        self._request_bytes, self._response_bytes = sizes.request, sizes.response
         self._again = again
         self._since: deque[int] = deque()
         self._partial = 0
@@ -80,23 +86,17 @@ class Stream:
     def send(self, since: list[int]) -> None:
         """See Flow."""
         self._since.extend(since)
-        self._unsent += len(since) * self._sizes.request
-        if self.blocked:
-            return
-        try:
-            self._unsent -= self.sock.send(_BLANK[: self._unsent], _DONTWAIT)
-        except BlockingIOError:
-            self.blocked = True
-        except OSError as error:
-            raise Broken from error
-        if self._unsent:
+        self._unsent += len(since) * self._request_bytes
+        if not self.blocked:
             self.flush()
 
     def flush(self) -> None:
         """See Flow."""
         try:
+            if self._unsent == self._request_bytes:
+                self._unsent -= self._send(self._request, _DONTWAIT)
             while self._unsent:
-                self._unsent -= self.sock.send(_BLANK[: self._unsent], _DONTWAIT)
+                self._unsent -= self._send(_BLANK[: self._unsent], _DONTWAIT)
         except BlockingIOError:
             self.blocked = True
         except OSError as error:
@@ -107,16 +107,16 @@ class Stream:
     def receive(self, buffer: bytearray) -> list[int]:
         """See Flow."""
         try:
-            size = self.sock.recv_into(buffer, 0, _DONTWAIT)
+            size = self._receive(buffer, 0, _DONTWAIT)
         except BlockingIOError:
             return []
         except OSError as error:
             raise Broken from error
         if not size:
             raise Broken
-        if size == self._sizes.response and not self._partial and self._since:
+        if size == self._response_bytes and not self._partial and self._since:
             return [self._since.popleft()]
-        answers, self._partial = divmod(self._partial + size, self._sizes.response)
+        answers, self._partial = divmod(self._partial + size, self._response_bytes)
         if answers > len(self._since):
             raise LoadError("the server answered more than it was asked")
         return [self._since.popleft() for _ in range(answers)]
@@ -139,6 +139,7 @@ class Stream:
         self._partial = self._unsent = 0
         self.blocked = False
         self.sock = self._again()
+        self._receive, self._send = self.sock.recv_into, self.sock.send
         return True
 
 

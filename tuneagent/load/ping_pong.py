@@ -15,11 +15,15 @@ LOOK_S = 0.1
 
 
 def fits(share: Share) -> bool:
-    """Whether this loop can carry it: whatever has one request in flight, and fits in a socket's buffer."""
+    """Whether this loop can carry it."""
+    return share.connections == 1 and simple(share)
+
+
+def simple(share: Share) -> bool:
+    """Whether each connection has one request in flight, sent when the answer came, that fits a socket's buffer."""
     spec = share.spec
-    alone = share.connections == 1 and spec.burst == 1
     small = max(share.sizes.request, share.sizes.response) <= PIECE // 16
-    return alone and small and not share.datagrams and spec.rate_per_sec is None and not spec.think_us
+    return spec.burst == 1 and small and not share.datagrams and spec.rate_per_sec is None and not spec.think_us
 
 
 def run(share: Share, phases: Phases) -> None:
