@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.bench import contention_cost, hypervisor_cost, measure, trial_store
+from tests.bench import apply_cost, contention_cost, hypervisor_cost, load_rate, measure, trial_store
 from tests.bench.measured import Measured
 from tuneagent import __version__
 
@@ -26,8 +26,10 @@ def all_figures(scratch: Path) -> Iterator[Measured]:
     yield measure.advise_peak_rss_mb()
     yield measure.advise_large_peak_rss_mb(scratch, 0.1)
     yield measure.advise_large_peak_rss_mb(scratch, 1.0)
+    yield from apply_cost.figures(scratch)
     yield from contention_cost.figures(scratch)
     yield from hypervisor_cost.figures(scratch)
+    yield from load_rate.figures(scratch)
     yield from trial_store.figures(scratch)
 
 

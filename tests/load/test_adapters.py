@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tests.load import ports
 from tuneagent.load import adapter, command, iperf3, loads, neper, netperf, sockperf
 from tuneagent.load.errors import LoadError
 from tuneagent.load.hooks import Hooks
@@ -352,12 +352,11 @@ def other_server(*words: str, instead: tuple[str, ...] = ()) -> Iterator[int]:
     """A server of another program, or what starts it, on a port that is free, which stands for ``PORT``."""
     if shutil.which(words[0]) is None:
         pytest.skip(f"{words[0]} is not installed")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    (port,) = ports.free(1)
     command_line = [word.replace("PORT", str(port)) for word in instead or words]
     process = subprocess.Popen(command_line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ)
     try:
-        while process.poll() is None and not listens(port):
+        while process.poll() is None and not ports.listens(port):
             time.sleep(0.02)
         yield port
     finally:
@@ -369,11 +368,6 @@ def sockperf_server(scratch: Path) -> AbstractContextManager[int]:
     """One that serves several connections."""
     feed = f"echo T:127.0.0.1:PORT > {scratch}/feed; exec sockperf server -f {scratch}/feed -F epoll"
     return other_server("sockperf", "server", instead=("sh", "-c", feed))
-
-
-def listens(port: int) -> bool:
-    with open("/proc/net/tcp") as table:  # noqa: PTH123 - one line of a test
-        return any(f":{port:04X} 00000000:0000 0A " in line for line in table)
 
 
 def total(result: LoadResult) -> int:
