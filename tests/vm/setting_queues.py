@@ -25,7 +25,7 @@ def main() -> None:
     source = Live(locks=False)
     machine = Machine(source, WritableRoot(), Lookup(source))
     known = actuators(machine)
-    (nic,) = [nic for nic in machine.lookup._observed() if nic.name == "eth0"]  # noqa: SLF001 - what the plan would know
+    (nic,) = [nic for nic in machine.lookup.nics() if nic.name == "eth0"]
     assert nic.ifindex is not None
     target = Target(bus_address=nic.bus_address, virtio=nic.virtio, mac=nic.mac, interface="eth0")
     told = {
