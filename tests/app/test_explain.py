@@ -4,6 +4,7 @@ import pytest
 
 from tests.app.command import run
 from tuneagent.app import policy_files
+from tuneagent.app.explain import GUIDES
 from tuneagent.app.policy_files import rule_names
 
 POLICIES = tuple(policy.name for policy in policy_files.policies())
@@ -33,6 +34,12 @@ def test_every_policy_has_a_page(policy: str) -> None:
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith(f"{policy}: ")
     assert run("policies", "show", policy).out == done.out
+
+
+def test_each_topic_has_a_page_that_begins_with_its_name() -> None:
+    for topic in GUIDES:
+        assert run("explain", topic).out.startswith(f"# {topic}: ")
+        assert f"\n{topic} " in f"\n{run('explain').out}"
 
 
 def test_the_keys_of_the_json_have_a_page() -> None:

@@ -9,12 +9,15 @@ import click
 
 from tuneagent.app import exits, options
 
+GUIDES = ("hypervisor", "changing", "trials", "locks")
+"""In the order of reading."""
+
 
 @click.command()
 @click.argument("name", required=False)
 @options.policies
 def command(*, name: str | None, directories: tuple[Path, ...]) -> int:
-    """Print the page of a rule or a policy; `json` for the keys of --json; without a name, list all pages."""
+    """Print the page of a rule, a policy or a topic; `json` for the keys of --json; without a name, list all pages."""
     from tuneagent.app import output, policy_files
     from tuneagent.app.policy_files import rule_names
     from tuneagent.report import plain
@@ -24,19 +27,22 @@ def command(*, name: str | None, directories: tuple[Path, ...]) -> int:
     width = output.terminal_width()
     policies = {policy.name: policy for policy in policy_files.policies(directories)}
     if name is None:
-        rows = [(rule, _first_sentence(_page(rule))) for rule in sorted(rule_names())]
+        rows = [(guide, _title(_guide(guide))) for guide in GUIDES]
+        rows += [(rule, _first_sentence(_page(rule))) for rule in sorted(rule_names())]
         rows += [(policy.name, policy.title) for policy in policies.values()]
         rows.append(("json", "the keys of --json"))
         click.echo(listed(rows, width))
     elif name in rule_names():
         click.echo(_fitted(_page(name), width), nl=False)
+    elif name in GUIDES:
+        click.echo(_fitted(_guide(name), width), nl=False)
     elif name == "json":
         keys = resources.files("tuneagent.report").joinpath("json.md").read_text("utf-8")
         click.echo(_fitted(keys, width), nl=False)
     elif name in policies:
         click.echo(page(policies[name], width or plain.WIDTH), nl=False)
     else:
-        raise click.UsageError(_unknown(name, [*rule_names(), *policies, "json"]))
+        raise click.UsageError(_unknown(name, [*GUIDES, *rule_names(), *policies, "json"]))
     return exits.DONE
 
 
@@ -49,6 +55,15 @@ def _fitted(page: str, width: int | None) -> str:
 
 def _page(rule: str) -> str:
     return resources.files("tuneagent.diagnose").joinpath("pages", f"{rule}.md").read_text("utf-8")
+
+
+def _guide(topic: str) -> str:
+    return resources.files("tuneagent.report").joinpath("guides", f"{topic}.md").read_text("utf-8")
+
+
+def _title(page: str) -> str:
+    """Of ``# locks: waits for locks``, what follows the name."""
+    return page.partition("\n")[0].partition(": ")[2]
 
 
 def _first_sentence(page: str) -> str:
