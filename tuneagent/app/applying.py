@@ -27,7 +27,7 @@ LARGEST_FILE_BYTES = 32 * 1024 * 1024
 DISRUPTIVE = frozenset({TunableKind.CHANNELS, TunableKind.RINGS, TunableKind.DOMAIN_INTERFACE_LIVE})
 """The link goes down for it, or traffic stops for a moment."""
 _INSIDE = "it is made inside the virtual machine: run tuneagent apply there"
-_ELSEWHERE = "nothing that --on and --domain name is what this policy is about: leave them out to see what is"
+_ELSEWHERE = "it changes nothing of what --on and --domain name; leave them out to see what it does"
 _LIVE_WHY = "now, and not only from the next cold start on: the device is detached and attached, and its link drops"
 
 

@@ -73,4 +73,6 @@ def loaded(site: Site, number: int) -> Transaction:
     try:
         return site.load(number)
     except JournalError as error:
-        raise click.UsageError(f"no transaction {number} in {site.directory.path}; `tuneagent status` lists") from error
+        raise click.UsageError(
+            f"no transaction {number} in {site.directory.path}; `tuneagent status` lists them"
+        ) from error

@@ -36,7 +36,7 @@ def command(
 ) -> int:
     """List the trials: when, of what, what they came to, and by how much. `tuneagent report ID` tells one in full.
 
-    Exit codes: 0 done, also when there is none; 2 bad usage, or no store of trials; 4 not permitted.
+    Exit codes: 0 done, also when there is none; 2 bad usage, or a store that cannot be read; 4 not permitted.
     """
     from tuneagent import __version__
     from tuneagent.app import output

@@ -41,7 +41,10 @@ def command() -> None:
 
 @command.command()
 @click.option(
-    "--listen", required=True, metavar="ADDRESS", help="The address of this machine to listen on, and no other."
+    "--listen",
+    required=True,
+    metavar="ADDRESS",
+    help="Of this machine, to listen on: no other hears; 0.0.0.0 is all.",
 )
 @click.option("--port", type=click.IntRange(0, _LAST_PORT), default=0, help="Else one that is free, which is printed.")
 @click.option(

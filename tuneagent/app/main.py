@@ -40,7 +40,7 @@ COMMANDS = {
     "profile": ("tuneagent.app.profile", "Rank the kernel's functions by their CPU time, or what changed in it."),
     "snapshot": ("tuneagent.app.snapshot", "Write what this machine shows, raw, as one file or a tree."),
     "doctor": ("tuneagent.app.doctor", "Say what can be seen here, what cannot, and what would help."),
-    "explain": ("tuneagent.app.explain", "Print the page of a rule or a policy, or of the JSON keys."),
+    "explain": ("tuneagent.app.explain", "Print the page of a rule, a policy or a topic, or of the JSON keys."),
     "policies": ("tuneagent.app.policies", "List, show and check policies, and publish their schema."),
 }
 """Name → module and one line of help. Each module defines ``command``."""
@@ -73,8 +73,10 @@ class Commands(click.Group):
 def cli() -> None:
     """Find what slows virtio networking in KVM virtual machines.
 
-    Reading needs no configuration and no root; root adds, and the report says what. Only apply, confirm and rollback
-    change anything, and what they change is written down first, so that it can be given back.
+    Reading needs no configuration and no root; root adds, and the report says what. Only apply, rollback,
+    trial, tune and sweep change settings, and each old value is written down first, so that it can be given back.
+
+    Begin with `tuneagent advise`; `tuneagent explain` lists the pages to read.
     """
 
 

@@ -25,7 +25,7 @@ MOST_BLOCKS = 200
     default=8,
     show_default=True,
     metavar="N",
-    help="In each every value is measured once.",
+    help="In each every value is measured once; fewer than 6 compare nothing.",
 )
 @trial_options.where
 @trial_store.option
