@@ -73,7 +73,7 @@ class Lookup:
 
 def _is(nic: Nic, target: Target) -> bool:
     if target.bus_address is None:
-        return nic.name == target.interface and nic.bus_address is None and nic.mac == target.mac
+        return nic.name == target.interface and nic.mac == target.mac
     return nic.bus_address == target.bus_address and nic.mac == target.mac
 
 
