@@ -2,7 +2,8 @@
 
 HOW is ``breaks`` (resets the first connection of the load in its second second), ``breaks-always``, ``loses`` (answers
 every fifth datagram much too late, and each other one twice), ``floods`` (answers more than it was asked),
-``silent`` (admits and never answers), ``greets`` (is another protocol), ``hangs`` (accepts and says nothing).
+``dribbles`` (answers in pieces), ``silent`` (admits and never answers), ``greets`` (is another protocol) or ``hangs``
+(accepts and says nothing).
 """
 
 from __future__ import annotations
@@ -70,6 +71,11 @@ class Fake:
         while True:
             read(sock, sizes.request)
             if self.how == "silent":
+                continue
+            if self.how == "dribbles":
+                sock.sendall(b"x")
+                time.sleep(0.001)
+                sock.sendall(bytes(sizes.response - 1))
                 continue
             sock.sendall(bytes(sizes.response * (3 if self.how == "floods" else 1)))
             if time.monotonic() >= ends:

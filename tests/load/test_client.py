@@ -316,13 +316,26 @@ def test_a_connection_that_breaks_is_made_anew_and_counted(wishes: dict[str, Any
     assert result.transactions > 50
 
 
-@pytest.mark.parametrize("wishes", [{}, {"connections": 2}], ids=str)
+@pytest.mark.parametrize("wishes", [{}, {"connections": 2}, {"burst": 2}], ids=str)
 def test_a_connection_that_always_breaks_ends_the_load(wishes: dict[str, Any]) -> None:
     with fake("breaks-always") as server, pytest.raises(LoadError, match="a connection broke 11 times"):
         run(server, seconds=60, **wishes)
 
 
-@pytest.mark.parametrize("wishes", [{}, {"burst": 2}], ids=str)
+@pytest.mark.parametrize("wishes", [{}, {"connections": 2}, {"burst": 2}], ids=str)
+def test_an_answer_that_comes_in_pieces_is_one(wishes: dict[str, Any]) -> None:
+    with fake("dribbles") as server:
+        result = run(server, seconds=0.5, response_bytes=100, **wishes)
+
+    assert result.errors == 0
+    assert result.latency is not None
+    assert result.transactions == result.latency.total
+    # Were the first piece taken for an answer, it would have come before the pause behind it.
+    assert result.latency.min_ns is not None
+    assert result.latency.min_ns > 1_000_000
+
+
+@pytest.mark.parametrize("wishes", [{}, {"connections": 2}, {"burst": 2}], ids=str)
 def test_more_answers_than_requests_end_the_load(wishes: dict[str, Any]) -> None:
     with fake("floods") as server, pytest.raises(LoadError, match="answered more than it was asked"):
         run(server, seconds=60, **wishes)
