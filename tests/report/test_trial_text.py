@@ -186,3 +186,27 @@ def test_span_of_a_clock_that_was_set_back() -> None:
     assert words.span(100, 50) == "?"
     assert words.span(0, 59 * 10**9) == "59 s"
     assert words.span(0, 3 * 3600 * 10**9 + 61 * 10**9) == "3 h 1 min"
+
+
+def test_what_was_kept_ends_with_how_it_is_given_back() -> None:
+    assert "\nUndo: tuneagent rollback 5\n" in text(make_trials.pin())
+    assert "Undo:" not in text(replace(make_trials.pin(), kept=False))
+
+
+def test_what_is_missing_is_told_once_and_a_part_is_not_all_of_it() -> None:
+    pin = make_trials.pin()
+    name = pin.question.primary
+    title = words.title(name)
+    first = replace(pin.rounds[0], metrics={}, missing={name: "no clock", "exits_per_sec": "no debugfs"})
+    again = (f"{title} could not be measured in all rounds: no clock", "a note of its own")
+    told = text(judged(replace(pin, rounds=(first, *pin.rounds[1:])), notes=again))
+
+    assert "could not be measured in all rounds" not in told
+    assert f"Not in every round: {title}: no clock" in told
+    assert "Note: a note of its own" in told
+
+
+def test_a_plan_file_that_has_no_title_is_named_once() -> None:
+    pin = make_trials.pin()
+    asked = replace(pin.question, policy="the changes of a file", title="the changes of a file", subject="eth0")
+    assert "Trial 12: the changes of a file on eth0\n" in text(replace(pin, id=12, question=asked))

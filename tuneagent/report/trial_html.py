@@ -77,13 +77,13 @@ class Page:
             "page_title": f"Trial {trial.id}: {words.subject(trial)}",
             "number": trial.id,
             "subject": words.subject(trial),
-            "asked": safe(trial.question.title),
+            "asked": words.asked(trial),
             "headline": words.headline(trial),
             "tone": tone(trial).value,
             "mark": _mark(trial),
             "why": words.why(trial),
             "not_seen": words.not_seen(trial),
-            "notes": [safe(note, words.LONGEST_REASON) for note in _notes(trial)],
+            "notes": [safe(note, words.LONGEST_REASON) for note in words.notes(trial, told.missing)[:MOST_ROWS]],
             "effects": _effects(trial),
             "guards": _guards(trial),
             "sure": _sure(trial),
@@ -91,7 +91,7 @@ class Page:
             "heats": heat_maps(told),
             "causes": list(_causes(told)),
             "unused": _unused(trial, told),
-            "missing": _missing(told),
+            "missing": _missing(trial, told),
             "changes": _changes(trial),
             "rounds": _rounds(trial),
             "meanings": list(_meanings(trial)),
@@ -121,10 +121,6 @@ def _mark(trial: Trial) -> str:
     if trial.state is TrialState.DONE and trial.verdict is not None:
         return _MARKS[trial.verdict.decision]
     return trial.state.value
-
-
-def _notes(trial: Trial) -> tuple[str, ...]:
-    return trial.verdict.notes[:MOST_ROWS] if trial.verdict is not None else ()
 
 
 def _effects(trial: Trial) -> Part:
@@ -177,8 +173,11 @@ def _unused(trial: Trial, told: Figures) -> Part:
     return _cut("They are kept, and are not in any number above.", columns, rows, frozenset({words.title(primary)}))
 
 
-def _missing(told: Figures) -> Part:
-    rows = (Row((words.title(name), safe(why, words.LONGEST_REASON))) for name, why in told.missing.items())
+def _missing(trial: Trial, told: Figures) -> Part:
+    names = {name: " (not in every round)" if words.told_in_part(trial, name) else "" for name in told.missing}
+    rows = (
+        Row((words.title(name) + names[name], safe(why, words.LONGEST_REASON))) for name, why in told.missing.items()
+    )
     return _cut("What is not there is unknown, and not 0.", ("metric", "why"), rows)
 
 

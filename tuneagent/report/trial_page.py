@@ -127,7 +127,7 @@ TEMPLATE = """\
 <body><main>
 <header>
 <div class="over"><span class="verdict {{ tone }}">{{ mark }}</span>
-Trial {{ number }} · {{ subject }} · {{ asked }}</div>
+Trial {{ number }} · {{ asked }}</div>
 <h1>{{ headline }}</h1>
 {% if why %}<p><strong>Why:</strong> {{ why }}</p>{% endif %}
 {% if not_seen %}<p><strong>Not seen:</strong> {{ not_seen }}</p>{% endif %}

@@ -52,7 +52,9 @@ def _head(trial: Trial) -> Iterator[Block]:
         yield Paragraph(said, 0, Tone.PLAIN, "Why:")
     if said := words.not_seen(trial):
         yield Paragraph(said, 0, Tone.PLAIN, "Not seen:")
-    yield Paragraph(f"{words.subject(trial)}: {safe(trial.question.title)}", 0, Tone.PLAIN, f"Trial {trial.id}:")
+    if trial.kept and trial.transaction is not None:
+        yield Paragraph(f"tuneagent rollback {trial.transaction}", 0, Tone.PLAIN, "Undo:")
+    yield Paragraph(words.asked(trial), 0, Tone.PLAIN, f"Trial {trial.id}:")
 
 
 def _metrics(trial: Trial) -> Iterator[Block]:
@@ -165,7 +167,7 @@ def _unused(trial: Trial, told: Figures) -> Iterator[Block]:
 
 
 def _open(trial: Trial, told: Figures) -> Iterator[Block]:
-    notes = trial.verdict.notes if trial.verdict is not None else ()
+    notes = words.notes(trial, told.missing)
     if not notes and not told.missing:
         return
     yield Gap()
@@ -173,7 +175,8 @@ def _open(trial: Trial, told: Figures) -> Iterator[Block]:
         yield Paragraph(safe(note, words.LONGEST_REASON), 0, Tone.PLAIN, "Note:")
     for name, reason in list(told.missing.items())[:MOST_ROWS]:
         said = f"{words.title(name)}: {safe(reason, words.LONGEST_REASON)}"
-        yield Paragraph(said, 0, Tone.PLAIN, "Not measured:")
+        label = "Not in every round:" if words.told_in_part(trial, name) else "Not measured:"
+        yield Paragraph(said, 0, Tone.PLAIN, label)
     yield from _more(max(len(notes), len(told.missing)) - MOST_ROWS)
 
 

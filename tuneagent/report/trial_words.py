@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from tuneagent.model import metrics
 from tuneagent.model.figure import figure
 from tuneagent.model.load import LoadKind, LoadSpec
@@ -78,6 +80,24 @@ def not_seen(trial: Trial) -> str:
 def subject(trial: Trial) -> str:
     """``pin-queue-interrupts on eth0``."""
     return " on ".join(filter(None, (safe(trial.question.policy), safe(trial.question.subject)))) or "no policy"
+
+
+def asked(trial: Trial) -> str:
+    """``pin-queue-interrupts on eth0: Pin each queue pair's interrupts``; a plan file has no title."""
+    named, called = subject(trial), safe(trial.question.title)
+    return named if called in ("", safe(trial.question.policy)) else f"{named}: {called}"
+
+
+def notes(trial: Trial, missing: Collection[str]) -> tuple[str, ...]:
+    """The verdict's, without those that only say again what is told of each metric of ``missing``."""
+    said = trial.verdict.notes if trial.verdict is not None else ()
+    again = tuple(f"{metrics.metric(name).title} could not be measured in all rounds: " for name in missing)
+    return tuple(note for note in said if not (again and note.startswith(again)))
+
+
+def told_in_part(trial: Trial, name: str) -> bool:
+    """Whether a metric that is missing from a round was measured in another."""
+    return any(name in one.metrics for one in trial.rounds if not one.unused)
 
 
 def load(spec: LoadSpec) -> str:
