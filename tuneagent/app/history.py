@@ -58,5 +58,5 @@ def command(
     else:
         from tuneagent.report.history_text import document
 
-        output.emit(document(rows, total, offset, path), color)
+        output.emit(document(rows, total, offset, path, chosen=asked != TrialFilter()), color)
     return exits.DONE

@@ -131,5 +131,5 @@ def _print(site: Site, chosen: _Options) -> int:
 def _lines(site: Site, meant: Iterable[Transaction]) -> Iterable[str]:
     for one in meant:
         if one.stands:
-            yield f"# transaction {one.id}, as root:"
+            yield f"# transaction {one.id}, as root{'' if site.machine.live else ' on the machine of the tree'}:"
             yield from site.by_hand(one)

@@ -17,14 +17,14 @@ _COLUMNS = ("id", "began", "policy", "on", "came to", "change of", "by", "95 % i
 _RIGHT = frozenset({"id", "by", "95 % interval", "pairs"})
 
 
-def document(rows: Sequence[TrialSummary], total: int, offset: int, path: str) -> Document:
-    """The table, and how to see the rest. ``total``: how many trials the question has in all."""
-    return tuple(_blocks(rows, total, offset, path))
+def document(rows: Sequence[TrialSummary], total: int, offset: int, path: str, *, chosen: bool = False) -> Document:
+    """The table, and how to see the rest. ``total``: how many the question has; ``chosen``: not all are meant."""
+    return tuple(_blocks(rows, total, offset, path, f"No {'such ' if chosen else ''}trial"))
 
 
-def _blocks(rows: Sequence[TrialSummary], total: int, offset: int, path: str) -> Iterator[Block]:
+def _blocks(rows: Sequence[TrialSummary], total: int, offset: int, path: str, none: str) -> Iterator[Block]:
     if not rows:
-        said = f"No trial in {safe(path)}" if not total else f"No more than {plural(total, 'trial')} in {safe(path)}"
+        said = f"{none} in {safe(path)}" if not total else f"No more than {plural(total, 'trial')} in {safe(path)}"
         yield Heading(f"{said}.")
         return
     yield Table(_COLUMNS, tuple(map(_row, rows)), _RIGHT, indent=0)

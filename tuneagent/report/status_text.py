@@ -141,7 +141,8 @@ def _row(status: EntryStatus) -> tuple[str, str, str, str]:
     how = _WORDS[status.standing]
     if status.detail:
         how += f": {safe(status.detail, LONGEST_DETAIL)}"
-    now = UNKNOWN if status.now is None else value(status.now)
+    unseen = "not looked at" if status.standing is Standing.NOT_OURS else UNKNOWN
+    now = unseen if status.now is None else value(status.now)
     return safe(status.where), value(status.entry.new), now, how
 
 
