@@ -125,12 +125,14 @@ class EmulatorPin(Defaults):
         )
 
     def rewrites(self, place: Place) -> tuple[tuple[TunableKind, Target], ...]:
-        """The affinity of vhost workers that are threads of QEMU: its cpuset is theirs."""
+        """The affinity of its vhost workers: QEMU's cpuset is that of its threads, and of the kernel's in its group."""
         at = place.handle
         pid = self._process(at)
-        workers = self._workers(pid) if pid is not None else ()
+        if pid is None:
+            return ()
         role = str(ThreadRole.VHOST)
-        targets = (Target(domain_uuid=at.uuid, thread_role=role, kernel_thread=False, tid=tid) for tid in workers)
+        found = [(tid, False) for tid in self._workers(pid)] + [(tid, True) for tid in self._kernel_workers(pid)]
+        targets = (Target(domain_uuid=at.uuid, thread_role=role, kernel_thread=own, tid=tid) for tid, own in found)
         return tuple((TunableKind.VHOST_AFFINITY, target) for target in targets)
 
     def previous(self, place: Place) -> str:
@@ -190,6 +192,13 @@ class EmulatorPin(Defaults):
         except SourceError:
             return None
         return next((one.pid for one in processes if qemu_command.parse(one.command).uuid == at.uuid), None)
+
+    def _kernel_workers(self, pid: int) -> Iterator[int]:
+        try:
+            found = self._machine.source.processes(frozenset({f"vhost-{pid}"}))
+        except SourceError:
+            return
+        yield from (one.pid for one in found if not one.command)
 
     def _workers(self, pid: int) -> Iterator[int]:
         source = self._machine.source

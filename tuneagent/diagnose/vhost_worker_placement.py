@@ -86,13 +86,13 @@ def _far(view: View, domain: DomainView, workers: list[ThreadRate]) -> Finding |
 def reach(workers: list[ThreadRate]) -> str:
     """Whether the definition's emulatorpin moves these workers.
 
-    A thread of the kernel is none of QEMU's, and joins the cgroups v1 of its owner but not the one v2
-    (``cgroup_attach_task_all()``).
+    A thread of the kernel is none of QEMU's, and joins the control groups of its owner
+    (``cgroup_attach_task_all()``): seen on Debian 12's 6.1 with cgroup v2, in ``…/libvirt/emulator``.
     """
     if any(one.thread.kernel_thread for one in workers):
         return (
-            "They are threads of the kernel (before Linux 6.4): emulatorpin reaches them under cgroup v1 only, their "
-            "affinity always."
+            "They are threads of the kernel (before Linux 6.4): emulatorpin moves them where they are in QEMU's control "
+            "group, their affinity always."
         )
     return "They are threads of QEMU (since Linux 6.4): emulatorpin moves them, all together with its other threads."
 
@@ -111,6 +111,9 @@ def _evidence(workers: list[ThreadRate]) -> tuple[Evidence, ...]:
             sources.THREAD_PLACE,
         ),
         Evidence(
-            "emulatorpin_reaches_it", "cgroup v1 only" if thread.kernel_thread else "yes", "", sources.THREAD_PLACE
+            "emulatorpin_reaches_it",
+            "by QEMU's control group" if thread.kernel_thread else "yes",
+            "",
+            sources.THREAD_PLACE,
         ),
     )

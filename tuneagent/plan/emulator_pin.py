@@ -15,7 +15,8 @@ OF_WORKERS = frozenset({"vhost-worker-placement", "vhost-worker-starved"})
 _TRANSIENT = "a transient domain has no stored definition: there, leave --config out"
 _WORKERS_TOO = "its vhost workers are threads of QEMU and move with it"
 _NOT_WORKERS = (
-    "its vhost workers are kernel threads, which this reaches under cgroup v1 only: vhost-affinity places them anywhere"
+    "its vhost workers are kernel threads, which follow it by QEMU's control group alone: vhost-affinity places them "
+    "surely"
 )
 
 

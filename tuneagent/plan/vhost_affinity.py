@@ -19,7 +19,9 @@ _TASKS = (
     "the workers are threads of QEMU, in its emulator's cpuset: `virsh emulatorpin` (emulator-pin) places all of them "
     "at once and lasts; this is for placing the workers apart from the emulator"
 )
-_KERNEL_THREADS = "the workers are kernel threads, which `virsh emulatorpin` does not reach"
+_KERNEL_THREADS = (
+    "the workers are kernel threads: `virsh emulatorpin` moves them too where they are in QEMU's control group"
+)
 
 
 def solve(situation: Situation) -> Solution | Declined:
