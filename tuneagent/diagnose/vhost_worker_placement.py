@@ -91,8 +91,8 @@ def reach(workers: list[ThreadRate]) -> str:
     """
     if any(one.thread.kernel_thread for one in workers):
         return (
-            "They are threads of the kernel (before Linux 6.4): emulatorpin moves them where they are in QEMU's control "
-            "group, their affinity always."
+            "They are threads of the kernel (before Linux 6.4): emulatorpin moves them where they are in QEMU's "
+            "control group, their affinity always."
         )
     return "They are threads of QEMU (since Linux 6.4): emulatorpin moves them, all together with its other threads."
 

@@ -116,7 +116,7 @@ class DomainThread:
     index: int | None
     """vCPU number; for vhost workers None: all of a QEMU have one name, so which queue is whose is not told."""
     kernel_thread: bool
-    """True for a vhost worker that is a kernel thread of its own (to Linux 6.3): QEMU's control group is all they share."""
+    """True for a vhost worker that is a kernel thread of its own (to Linux 6.3): it shares QEMU's control group."""
     affinity: CpuSet | None
     """Where it may run (Cpus_allowed_list of /proc/PID/status)."""
     cpu: int | None
