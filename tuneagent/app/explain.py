@@ -9,7 +9,7 @@ import click
 
 from tuneagent.app import exits, options
 
-GUIDES = ("hypervisor", "changing", "trials", "locks")
+GUIDES = ("hypervisor", "changing", "trials", "locks", "demo", "developing")
 """In the order of reading."""
 
 
