@@ -40,9 +40,7 @@ class LockHeldError(OSError):
 
     def __init__(self, path: str, pid: int | None) -> None:
         who = f"process {pid}" if pid is not None else "another process"
-        super().__init__(
-            errno.EAGAIN, f"{who} is changing this machine: wait for its end, or interrupt it", path
-        )
+        super().__init__(errno.EAGAIN, f"{who} is changing this machine: wait for its end, or interrupt it", path)
         self.pid = pid
 
 
