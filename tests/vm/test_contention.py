@@ -70,7 +70,7 @@ def fighting(machine: Machine) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def quiet(machine: Machine) -> Report:
     """A report on a guest that nobody disturbs."""
-    return told(machine, "advise", "--json", "--interval", "5", "--contention", "always")
+    return told(machine, "advise", "--json", "--interval", "15", "--contention", "always")
 
 
 @pytest.fixture(scope="module")
