@@ -30,6 +30,7 @@ def _changes() -> Iterator[Change]:
             yield _change(TunableKind.IRQ_AFFINITY, str((queue + 1) % QUEUES), queue, role)
         yield _change(TunableKind.RPS_CPUS, "3", queue, "rx")
         yield _change(TunableKind.XPS_CPUS, "c", queue, "tx")
+        yield _change(TunableKind.RPS_FLOW_COUNT, "64", queue, "rx")
     yield _change(TunableKind.NAPI_DEFER_HARD_IRQS, "2")
     yield _change(TunableKind.GRO_FLUSH_TIMEOUT, "200000")
 
