@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tuneagent.app.inputs import InputError, json_value
+from tuneagent.app.inputs import InputError, bounded_text, json_value
 from tuneagent.app.site_source import source_of
 from tuneagent.model.apply_report import PlannedChange
 from tuneagent.model.plan import ORDER, Advice, Change, Declined, TunableKind
@@ -218,20 +218,6 @@ def _on_the_device(change: Change) -> Change:
 def read_plan(file: Path) -> plan_file.PlanFile:
     """The changes in a file. InputError with every fault, each with the file and its place."""
     try:
-        return plan_file.parse(json_value(file, _text(file), "a plan"))
+        return plan_file.parse(json_value(file, bounded_text(file, LARGEST_FILE_BYTES, "a plan"), "a plan"))
     except plan_file.PlanFileError as error:
         raise InputError("\n".join(f"{file}: {fault}" for fault in error.faults)) from error
-
-
-def _text(file: Path) -> str:
-    try:
-        # Not stat(): a pipe or a device has no size, and a file can grow.
-        with file.open("rb") as opened:
-            data = opened.read(LARGEST_FILE_BYTES + 1)
-        if len(data) > LARGEST_FILE_BYTES:
-            raise InputError(f"{file}: larger than {LARGEST_FILE_BYTES} bytes; not a plan")
-        return data.decode("utf-8")
-    except OSError as error:
-        raise InputError(f"{file}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file}: not UTF-8 at byte {error.start}") from error

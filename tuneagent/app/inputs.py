@@ -83,7 +83,7 @@ def _file_sources(file: Path) -> list[Source]:
 
 
 def _document(file: Path) -> Any:
-    return json_value(file, _text(file), "a snapshot")
+    return json_value(file, bounded_text(file, LARGEST_FILE_BYTES, "a snapshot"), "a snapshot")
 
 
 def json_value(file: Path, text: str, what: str) -> Any:
@@ -100,13 +100,14 @@ def json_value(file: Path, text: str, what: str) -> Any:
         raise InputError(f"{file}: not JSON: {fault(error)}") from error
 
 
-def _text(file: Path) -> str:
+def bounded_text(file: Path, most_bytes: int, what: str) -> str:
+    """A file's text; InputError for what cannot be read, is no UTF-8, or is too large to be ``what``."""
     try:
         # Not stat(): a pipe or a device has no size, and a file can grow.
         with file.open("rb") as opened:
-            data = opened.read(LARGEST_FILE_BYTES + 1)
-        if len(data) > LARGEST_FILE_BYTES:
-            raise InputError(f"{file}: larger than {LARGEST_FILE_BYTES} bytes; not a snapshot")
+            data = opened.read(most_bytes + 1)
+        if len(data) > most_bytes:
+            raise InputError(f"{file}: larger than {most_bytes} bytes; not {what}")
         return data.decode("utf-8")
     except OSError as error:
         raise InputError(f"{file}: {error.strerror or error}") from error
