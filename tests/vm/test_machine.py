@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.vm.machine import GUEST_ADDRESS, Machine, MachineError, booted, run
+from tests.vm.machine import BOOTS, GUEST_ADDRESS, Machine, MachineError, booted, run
 
 pytestmark = [pytest.mark.vm, pytest.mark.timeout(400)]
 
@@ -49,6 +49,15 @@ def test_a_machine_that_dies_says_so_with_its_console(vm_tier: None) -> None:  #
     with booted(cpus=1, queues=0) as guest, pytest.raises(MachineError, match="Kernel Offset"):
         guest.run("echo c > /proc/sysrq-trigger")
     assert not guest.child.running
+
+
+def test_a_machine_that_does_not_boot_is_started_again(vm_tier: None, capfd: pytest.CaptureFixture[str]) -> None:  # noqa: ARG001 - must come first
+    with (
+        pytest.raises(MachineError, match="the machine died"),
+        booted(cpus=1, queues=0, kernel_line="rdinit=/none init=/none"),
+    ):
+        pass
+    assert capfd.readouterr().err.count("started again") == BOOTS - 1
 
 
 @pytest.mark.parametrize(("cpu", "flagged"), [("EPYC,-rdseed", True), ("EPYC,-rdseed,-hypervisor", False)])
