@@ -63,6 +63,14 @@ def test_the_user_decides_otherwise_and_says_which_way_where_nobody_knows() -> N
         trial_question.question((), (), ("eth0", "x"), (HERE, RR), replace(ask, better=None))
 
 
+def test_what_needs_a_load_cannot_decide_without_one() -> None:
+    none = LoadSpec(LoadKind.PASSIVE)
+    ask = replace(WISHES, primary="packets_per_sec")
+    assert trial_question.question((), (), ("eth0", "x"), (HERE, none), ask).better is Better.UP
+    with pytest.raises(click.UsageError, match="--primary latency_p99_us: cannot be had where no load is run; there"):
+        trial_question.question((), (), ("eth0", "x"), (HERE, none), replace(WISHES, primary="latency_p99_us"))
+
+
 def test_the_strictest_guard_of_several_policies_holds() -> None:
     policies = policy_files.named(("rps-spread", "pin-queue-interrupts"))
     limits = {guard.metric: guard.worse_percent_max for guard in trial_question.guards(policies)}

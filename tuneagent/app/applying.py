@@ -124,10 +124,13 @@ class Planner:
         if chosen.is_inside(advice):
             self._decline(Declined(advice.policy, advice.subject, _INSIDE))
             return
-        self._notes |= dict.fromkeys(advice.notes)
+        live = self._ask.live and chosen.runs(advice.subject)
+        stored = any(change.kind is TunableKind.DOMAIN_INTERFACE_DRIVER for change in advice.changes)
+        if not (live and stored):  # its notes tell how to do by hand what is done here
+            self._notes |= dict.fromkeys(advice.notes)
         self.disrupts |= any(one.name == advice.policy and one.disruption is Disruption.LINK_FLAP for one in policies)
         changes = [PlannedChange(advice.policy, advice.subject, change) for change in advice.changes]
-        yield from _with_live(changes) if self._ask.live and chosen.runs(advice.subject) else changes
+        yield from _with_live(changes) if live else changes
 
     def _decline(self, declined: Declined) -> None:
         if self._passes == 0:

@@ -9,6 +9,7 @@ import click
 
 from tuneagent.app.trial_load import VALUE
 from tuneagent.app.trial_options import Wishes
+from tuneagent.measure.metrics import OF_ANY_TRAFFIC
 from tuneagent.measure.scope import Scope
 from tuneagent.model import metrics
 from tuneagent.model.apply_report import PlannedChange
@@ -34,6 +35,9 @@ def question(
     subject, otherwise = about
     scope, spec = measured
     primary = wishes.primary or usual_primary(policies, scope, spec)
+    if spec.kind is LoadKind.PASSIVE and primary not in OF_ANY_TRAFFIC:
+        known = ", ".join(sorted(OF_ANY_TRAFFIC))
+        raise click.UsageError(f"--primary {primary}: cannot be had where no load is run; there are: {known}")
     return Question(
         policy="+".join(policy.name for policy in policies) or otherwise,
         subject=subject,

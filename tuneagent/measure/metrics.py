@@ -19,10 +19,16 @@ _ROUNDING = 1e-9
 _TRANSACTIONS = "transactions/s"
 _NONE = "no transaction came to its end"
 _LONGEST_UNIT = 32
-_OF_ANY_TRAFFIC = frozenset(
-    {"interrupts_per_packet", *names.OF_PASSIVE, "drops", "retransmits", "steal_percent", "run_queue_wait_percent"}
+OF_ANY_TRAFFIC = frozenset(
+    {
+        names.PACKETS,
+        "interrupts_per_packet",
+        *names.OF_PASSIVE,
+        *("drops", "retransmits", "steal_percent", "run_queue_wait_percent"),
+    }
 )
-"""Ratios to packets, what guards need, and what tells that a round was disturbed."""
+"""Ratios to packets, what guards need, what tells that a round was disturbed; and how many packets there were, for who
+knows that somebody else drives them as fast as they are answered."""
 
 
 def metrics(view: View, load: LoadResult, scope: Scope) -> Measured:
@@ -73,7 +79,7 @@ def _passive(seen: Seen) -> dict[str, Figure]:
         names.EXITS_PER_PACKET: over(seen.exits_per_sec, seen.packets_per_sec, no_packets),
         names.CPU_PER_PACKET: times(over(seen.busy_cpus, seen.packets_per_sec, no_packets), 1e6),
     }
-    return {one.name: told[one.name] if one.name in _OF_ANY_TRAFFIC else PASSIVE for one in names.METRICS}
+    return {one.name: told[one.name] if one.name in OF_ANY_TRAFFIC else PASSIVE for one in names.METRICS}
 
 
 def _of_side(seen: Seen) -> dict[str, Figure]:

@@ -124,9 +124,10 @@ def _mark(trial: Trial) -> str:
 
 
 def _effects(trial: Trial) -> Part:
-    primary = trial.question.primary
+    question = trial.question
     rows = tuple(
-        Row(metric_row(one, primary), "decides" if one.metric == primary else "") for one in ordered(trial)[:MOST_ROWS]
+        Row(metric_row(one, question), "decides" if one.metric == question.primary else "")
+        for one in ordered(trial)[:MOST_ROWS]
     )
     decides = f"* decides, with more than {number(trial.question.threshold_percent)} %"
     return Part(f"{words.A_IS}. {words.B_IS}. {decides}.", _EFFECTS, rows, _NUMBERS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuneagent.model import metrics
-from tuneagent.model.trial import Arm, Decision, Effect, Trial, TrialState
+from tuneagent.model.trial import Arm, Decision, Effect, Question, Trial, TrialState
 from tuneagent.report import trial_words as words
 from tuneagent.report.document import Block, Document, Gap, Heading, Paragraph, Table, Tone
 from tuneagent.report.safe import safe
@@ -63,7 +63,7 @@ def _metrics(trial: Trial) -> Iterator[Block]:
         return
     yield Gap()
     columns = ("metric", "A", "B", "change", "95 % interval", "pairs", "reads as")
-    rows = tuple(metric_row(one, trial.question.primary) for one in effects)
+    rows = tuple(metric_row(one, trial.question) for one in effects)
     yield Table(columns, rows, frozenset({"A", "B", "change", "95 % interval", "pairs"}))
     decides = f"* decides, with more than {number(trial.question.threshold_percent)} %"
     yield Paragraph(f"{words.A_IS}; {words.B_IS}; {decides}.", 2, Tone.FAINT)
@@ -76,12 +76,20 @@ def ordered(trial: Trial) -> tuple[Effect, ...]:
     return tuple(sorted(effects, key=lambda one: (places.get(one.metric, len(places)), one.metric)))
 
 
-def metric_row(effect: Effect, primary: str) -> tuple[str, ...]:
+def metric_row(effect: Effect, question: Question) -> tuple[str, ...]:
     """A row of the table."""
-    mark = "*" if effect.metric == primary else ""
+    mark = "*" if effect.metric == question.primary else ""
     a, b = (words.value(effect.metric, one) for one in (effect.a_mean, effect.b_mean))
     change, between = words.change(effect), words.interval(effect)
-    return words.title(effect.metric) + mark, a, b, change, between, f"{effect.pairs:,}", words.reads_as(effect)
+    return (
+        words.title(effect.metric) + mark,
+        a,
+        b,
+        change,
+        between,
+        f"{effect.pairs:,}",
+        words.reads_as(effect, question),
+    )
 
 
 def _guards(trial: Trial) -> Iterator[Block]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection
 
 from tuneagent.model import metrics
 from tuneagent.model.figure import figure
 from tuneagent.model.load import LoadKind, LoadSpec
-from tuneagent.model.trial import Better, Decision, Effect, GuardResult, Trial, TrialState, Verdict
+from tuneagent.model.trial import Better, Decision, Effect, GuardResult, Question, Trial, TrialState, Verdict
 from tuneagent.report.safe import safe
 from tuneagent.report.values import NOT_KNOWN, plural
 
@@ -104,6 +105,8 @@ def load(spec: LoadSpec) -> str:
     """The load in a line."""
     if spec.kind is LoadKind.PASSIVE:
         return "no load of ours: the machine's own packets"
+    if spec.kind is LoadKind.COMMAND:
+        return f"command {safe(shlex.join(spec.command))}, {_where(spec)}"
     parts = [f"{spec.kind.value}", plural(spec.connections, "connection")]
     if spec.host:
         parts[0] += f" to {safe(spec.host)}{f':{spec.port}' if spec.port else ''}"
@@ -115,8 +118,12 @@ def load(spec: LoadSpec) -> str:
     parts.append(plural(spec.processes, "process").replace("processs", "processes"))
     if spec.rate_per_sec is not None:
         parts.append(f"open loop of {figure(spec.rate_per_sec)}/s")
-    parts.append(f"on CPUs {', '.join(map(str, spec.cpus))}" if spec.cpus else "not pinned")
+    parts.append(_where(spec))
     return ", ".join(parts)
+
+
+def _where(spec: LoadSpec) -> str:
+    return f"on CPUs {', '.join(map(str, spec.cpus))}" if spec.cpus else "not pinned"
 
 
 def title(name: str) -> str:
@@ -151,7 +158,7 @@ def interval(effect: Effect) -> str:
     return f"{percent(effect.low_percent).removesuffix(' %')} to {percent(effect.high_percent)}"
 
 
-def reads_as(effect: Effect) -> str:
+def reads_as(effect: Effect, question: Question) -> str:
     """What the interval allows to say: ``better``, ``worse``, ``unclear``; of a metric that is not judged, its way."""
     low, high = (effect.low_percent, effect.high_percent)
     if effect.difference is not None:
@@ -160,7 +167,7 @@ def reads_as(effect: Effect) -> str:
         return "?"
     if low <= 0 <= high:
         return "no difference seen"
-    wanted = metrics.metric(effect.metric).better
+    wanted = question.better if effect.metric == question.primary else metrics.metric(effect.metric).better
     if wanted is Better.NEITHER:
         return "higher" if low > 0 else "lower"
     return "better" if (low > 0) == (wanted is Better.UP) else "worse"
