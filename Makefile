@@ -31,9 +31,10 @@ test-lab: $(VENV)/.test  ## tests on a real nested KVM hypervisor and its guests
 
 smoke: $(VENV)/.test  ## of those, the agent's own and what they rest on, on one kernel; at most 30 minutes once the images are made
 	$(BIN)/pytest -m lab tests/lab/test_advise.py tests/lab/test_hypervisor.py tests/lab/test_both_sides.py \
-	  tests/lab/test_apply_guest.py tests/lab/test_apply_hypervisor.py \
+	  tests/lab/test_apply_guest.py tests/lab/test_apply_hypervisor.py tests/lab/test_trials.py \
 	  -k "not 6.12 and not guardian and not vhost_workers_leave and not emulator_is_pinned and not attribute_that \
-  and not device_is_out and not over_the_socket and not ssh_is_kept" --durations=10 $(ARGS)
+  and not device_is_out and not over_the_socket and not ssh_is_kept and not for_the_next_start and not timer \
+  and (not test_trials or killed)" --durations=10 $(ARGS)
 
 demo: $(VENV)/.test  ## see it work: a hypervisor and a guest whose network is tuned badly on purpose; minutes
 	@$(BIN)/python -m tests.lab.demo
