@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, stdev
 
@@ -27,6 +27,13 @@ KEPT = 200
 """Verdicts, to look at."""
 FIVE = math.log(1.05)
 
+LAB = (
+    lab_noise.RESIDUALS_TRANSACTIONS,
+    lab_noise.RESIDUALS_TRANSACTIONS_BUSY,
+    lab_noise.RESIDUALS_EXITS_PER_TRANSACTION,
+)
+LAB_NAMES = ("transactions", "transactions-busy", "exits-per-transaction")
+
 Noise = Callable[[random.Random], float]
 """Of the logarithm of one round."""
 
@@ -39,6 +46,26 @@ def heavy_tailed(sd_pair: float) -> Noise:
     """Student's t with 3 degrees of freedom, of the same standard deviation."""
     scale = sd_pair / math.sqrt(2) / math.sqrt(3)
     return lambda rng: scale * rng.gauss(0, 1) / math.sqrt(rng.gammavariate(1.5, 1 / 1.5))
+
+
+def resampled(residuals: Sequence[float]) -> Noise:
+    """Rounds that were measured, each drawn for itself."""
+    return lambda rng: rng.choice(residuals)
+
+
+def in_runs(residuals: Sequence[float]) -> Noise:
+    """Rounds that were measured, in runs of six on average, so that what follows on each other stays together.
+
+    A stationary bootstrap (Politis and Romano, 1994): slow stretches of the machine, which ABBA is there for.
+    """
+    place = 0
+
+    def noise(rng: random.Random) -> float:
+        nonlocal place
+        place = rng.randrange(len(residuals)) if rng.random() < 1 / 6 else (place + 1) % len(residuals)
+        return residuals[place]
+
+    return noise
 
 
 def bistable(rng: random.Random) -> float:
@@ -80,12 +107,18 @@ def simulate(asked: Question, truth: float, noise: Noise, trials: int = TRIALS, 
     rng = random.Random(seed)  # noqa: S311 - no secret
     rates = Rates()
     for _ in range(trials):
-        pairs = [(noise(rng), truth + noise(rng)) for _ in range(asked.pairs_max)]
+        pairs = [_pair(noise, rng, truth, turned=place % 2 == 1) for place in range(asked.pairs_max)]
         rates.add(_verdict(asked, pairs), truth)
         differences = [b - a for a, b in pairs]
         error = stdev(differences) / math.sqrt(len(pairs))
         rates.fixed += fmean(differences) > upper(0.025, len(pairs) - 1) * error
     return rates
+
+
+def _pair(noise: Noise, rng: random.Random, truth: float, *, turned: bool) -> tuple[float, float]:
+    """A and B; the later of both is A where the pair is ``turned``."""
+    earlier, later = noise(rng), noise(rng)
+    return (later, truth + earlier) if turned else (earlier, truth + later)
 
 
 def _verdict(asked: Question, pairs: list[tuple[float, float]]) -> Verdict:
@@ -138,12 +171,21 @@ def test_whole_trials_without_an_effect_are_seldom_decided() -> None:
 
 @pytest.mark.parametrize(
     "noise",
-    [heavy_tailed(lab_noise.SD_TRANSACTIONS_PINNED), bistable],
-    ids=["heavy-tailed", "bistable"],
+    [heavy_tailed(lab_noise.SD_TRANSACTIONS_PINNED), bistable, *map(resampled, LAB), *map(in_runs, LAB)],
+    ids=["heavy-tailed", "bistable", *LAB_NAMES, *(f"{name}-in-runs" for name in LAB_NAMES)],
 )
 def test_no_effect_is_seldom_decided_whatever_the_noise(noise: Noise) -> None:
     rates = simulate(question(), 0, noise)
     assert rates.share(Decision.KEEP, Decision.REVERT) <= 0.05, rates.decisions
+
+
+@pytest.mark.parametrize("residuals", LAB, ids=LAB_NAMES)
+@pytest.mark.parametrize("truth", [0.0, 0.2])
+def test_intervals_cover_the_truth_in_the_noise_of_the_lab(residuals: Sequence[float], truth: float) -> None:
+    each = simulate(question(), truth, resampled(residuals)).coverage()
+    assert 0.93 <= each <= 0.97, each
+    # Runs make pairs more alike than their rounds are: the interval is then wider than it would need to be.
+    assert simulate(question(), truth, in_runs(residuals)).coverage() >= 0.93
 
 
 @pytest.mark.parametrize(("sd_pair", "least"), [(0.04, 0.90), (0.06, 0.70)])
