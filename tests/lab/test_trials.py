@@ -1,7 +1,7 @@
 """Trials on a real hypervisor and in its guest: measured, kept by their verdict or taken back, and killed.
 
-What is measured is so on Linux 6.12, whose scheduler lets packets gather before it switches to their reader; on 6.1 each packet is an exit and
-an interrupt of its own whatever the event index says, with one CPU for the load, the worker of vhost and the guest.
+What is measured is so on Linux 6.12, whose scheduler lets packets gather before it switches to their reader; on 6.1
+each is an exit and an interrupt of its own whatever the event index says, for load, vhost and guest share one CPU.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from tuneagent.measure.tuning import expected_percent, ordered, pairs_within
+from tuneagent.measure.tuning import again, expected_percent, ordered, pairs_within
 from tuneagent.model.identity import Role
 from tuneagent.model.plan import Advice
 from tuneagent.model.policy import Disruption, Expectation
+from tuneagent.model.tuning import Attempt, Tried
 
 
 def advice(policy: str, low: float = 0, high: float = 0, disruption: Disruption = Disruption.NONE) -> Advice:
@@ -50,3 +51,14 @@ def test_how_many_pairs_a_budget_allows(left_s: float, trials: int, pairs: int) 
 
 def test_fewer_are_enough_where_the_user_says_so() -> None:
     assert pairs_within(45, 10, 3, most=20, least=2) == 2
+
+
+def test_what_lost_before_another_won_is_tried_once_more() -> None:
+    def attempts(*became: Tried) -> list[Attempt]:
+        return [Attempt(str(place), "eth0", one, "") for place, one in enumerate(became)]
+
+    lost, won, out, broken = Tried.TAKEN_BACK, Tried.KEPT, Tried.LEFT_OUT, Tried.FAILED
+    assert [one.policy for one in again(attempts(lost, won, out, lost, broken, won, lost))] == ["0", "3"]
+    assert again(attempts(lost, out, lost)) == ()
+    assert again(attempts(won, lost)) == ()
+    assert again([]) == ()

@@ -11,7 +11,7 @@ from tuneagent.report import plain, sweep_text, tuning_text
 WON = Attempt("pin-queue-interrupts", "eth0", Tried.KEPT, "all of it is above 0", make_trials.pin())
 OUT = Attempt("rps-spread", "eth\x1b0", Tried.LEFT_OUT, "every CPU has a queue of its own")
 ONE = Tuning("0.1.0", 93.0, (WON, OUT), None, (7,))
-TWO = replace(ONE, attempts=(WON, WON), together=make_trials.e1(number=9))
+TWO = replace(ONE, attempts=(WON, replace(WON, policy="xps-by-queue")), together=make_trials.e1(number=9))
 EFFECT = make_trials.pin().verdict
 SWEEP = Sweep("0.1.0", "channels", "eth0", "transactions_per_sec", 8, (), Knee("2", "2 is better than 1"), (3, 4))
 
@@ -31,6 +31,11 @@ def test_what_won_alone_and_not_together_is_told() -> None:
     assert "Nothing is kept, of 2 policies tried" in tuning_text.headline(told)
     assert "together they were not confirmed" in tuning_text.headline(told)
     assert "All of it together:" in plain.write(tuning_text.document(told), 120)
+
+
+def test_a_policy_that_was_tried_twice_is_one() -> None:
+    lost = replace(WON, became=Tried.TAKEN_BACK)
+    assert "of 1 policy tried" in tuning_text.headline(replace(ONE, attempts=(lost, WON)))
 
 
 def test_a_failure_is_told() -> None:

@@ -38,8 +38,8 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     """Look at this machine under the load, try each policy that answers a finding, and keep those that are proven.
 
     POLICYs are tried as well, whether or not a finding calls for them. What most is expected of comes first; what is
-    kept stands while the others are tried. Where several are, all of them together are tried against the machine as it
-    was: only what that confirms stands in the end.
+    kept stands while the others are tried, and what lost before is tried once more beside it. Where several are kept,
+    all of them together are tried against the machine as it was: only what that confirms stands in the end.
 
     Exit codes: 0 done, whatever was kept; 1 failed, and the machine is as before; 2 bad usage or policy; 4 not
     permitted; 130 interrupted, and the machine is as before.

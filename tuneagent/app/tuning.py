@@ -103,6 +103,16 @@ class _Tuning:
         for place, one in enumerate(advice):
             self.made.conditions.interruptions.listen()
             self._try(one, view, waiting=len(advice) - place + 1)
+        waiting = tuning.again(self.attempts)
+        for place, before in enumerate(waiting):
+            self.made.conditions.interruptions.listen()
+            one = next(one for one in advice if (one.policy, one.subject) == (before.policy, before.subject))
+            self._attempt(one, view, len(waiting) - place + 1, self._standing())
+
+    def _standing(self) -> str:
+        """What a second trial of a policy has that its first had not."""
+        won = dict.fromkeys(self.attempts[one.place].policy for one in self.winners)
+        return f"again, with {', '.join(won)} standing: "
 
     def _look(self) -> tuple[View, Plan]:
         """At this machine while the load runs."""
@@ -131,7 +141,7 @@ class _Tuning:
         if reason:
             self.attempts.append(Attempt(advice.policy, advice.subject, Tried.LEFT_OUT, reason))
 
-    def _attempt(self, advice: Advice, view: View, waiting: int) -> str:
+    def _attempt(self, advice: Advice, view: View, waiting: int, said: str = "") -> str:
         """Why it is left out; empty where it was tried."""
         ask = _asked(advice, view, self.ask)
         if ask is None:
@@ -146,10 +156,10 @@ class _Tuning:
         if not switching.tried:
             return trialling.nothing_to_try(planner, switching)
         trialling.guarded(self.made, switching, in_container=ask.in_container)
-        self._measure(advice, planner, switching, pairs)
+        self._measure(advice, planner, switching, pairs, said)
         return ""
 
-    def _measure(self, advice: Advice, planner: Planner, switching: Switching, pairs: int) -> None:
+    def _measure(self, advice: Advice, planner: Planner, switching: Switching, pairs: int, said: str) -> None:
         began = time.monotonic()
         wishes = self.made.wishes
         made = replace(self.made, wishes=replace(wishes, pairs_max=pairs, pairs_min=min(pairs, wishes.pairs_min)))
@@ -157,7 +167,8 @@ class _Tuning:
         trial = trialling.tried(made, switching, policies, (self.ask.nics, self.ask.domains), confirm=False)
         self._learn(trial, time.monotonic() - began)
         became = _became(trial)
-        self.attempts.append(Attempt(advice.policy, advice.subject, became, trial.why or why_of(trial), trial))
+        why = said + (trial.why or why_of(trial))
+        self.attempts.append(Attempt(advice.policy, advice.subject, became, why, trial))
         if became is Tried.KEPT:
             self.winners.append(_Winner(len(self.attempts) - 1, planner, switching))
 

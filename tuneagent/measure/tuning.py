@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tuneagent.measure.effect import PAIRS_LEAST
 from tuneagent.model.plan import Advice
 from tuneagent.model.policy import Disruption
+from tuneagent.model.tuning import Attempt, Tried
 
 _COST = {disruption: place for place, disruption in enumerate(Disruption)}
 
@@ -24,6 +25,12 @@ def expected_percent(advice: Advice) -> float:
 def _rank(advice: Advice) -> tuple[float, int, int, str, str]:
     severity = max((finding.severity for finding in advice.findings), default=-1)
     return -expected_percent(advice), -severity, _COST[advice.disruption], advice.policy, advice.subject
+
+
+def again(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
+    """What was taken back before something else won: that stands now, and may have been what stood in its way."""
+    last = max((place for place, one in enumerate(attempts) if one.became is Tried.KEPT), default=0)
+    return tuple(one for one in attempts[:last] if one.became is Tried.TAKEN_BACK)
 
 
 def pairs_within(seconds_left: float, pair_s: float, trials_left: int, most: int, least: int = PAIRS_LEAST) -> int:

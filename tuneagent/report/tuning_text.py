@@ -45,7 +45,7 @@ def to_json(told: Tuning) -> dict[str, Any]:
 
 def headline(told: Tuning) -> str:
     """What stands in the end, in one sentence."""
-    tried = sum(one.became is not Tried.LEFT_OUT for one in told.attempts)
+    tried = len({(one.policy, one.subject) for one in told.attempts if one.became is not Tried.LEFT_OUT})
     of = f"of {plural(tried, 'policy').replace('policys', 'policies')} tried"
     if told.transactions:
         return f"Kept: {_named(told.kept)}, {of}."
