@@ -101,7 +101,7 @@ def test_where_it_cannot_keep_away_that_is_said(seen: Snapshot) -> None:
     assert seen.cpus is not None
     two = replace(seen, cpus=replace(seen.cpus, online=CpuSet.of((0, 1))))
     spec, told = trial_load.placed(RR, two, CpuSet.of((0,)))
-    assert (spec.cpus, told.endswith("for there are 2 CPUs")) == ((1,), True)
+    assert (spec.cpus, told.endswith("for it has 2 CPUs")) == ((1,), True)
 
 
 def test_what_was_asked_for_is_where_it_runs(seen: Snapshot) -> None:

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tests.lab.domain import Domain
-from tests.lab.hypervisor import Hypervisor
 
 PORT, DRIVER_PORT = 5557, 5558
 WORD = secrets.token_hex(16)
@@ -47,25 +46,25 @@ with socket.create_connection(("{address}", {port})) as sock:
 
 
 @contextmanager
-def serving(one: Domain | Hypervisor, address: str, *words: str) -> Iterator[str]:
-    """A server of the load there, for as long as the body runs; ``words`` are more of its options.
+def serving(one: Domain, *words: str) -> Iterator[str]:
+    """A server of the load in the guest, for as long as the body runs; ``words`` are more of its options.
 
-    Yields what a client's command line has for it.
+    Yields what the command line of a client on the hypervisor has for it.
     """
-    place = one.guest if isinstance(one, Domain) else one
-    place.run(f"umask 077; printf %s {WORD} > {WORD_FILE}").checked()
+    for place in (one, one.guest):
+        place.run(f"umask 077; printf %s {WORD} > {WORD_FILE}").checked()
     serve = shlex.join(
         [
-            *("/usr/local/bin/tuneagent", "load", "serve", "--listen", address, "--port", str(PORT)),
+            *("/usr/local/bin/tuneagent", "load", "serve", "--listen", one.address, "--port", str(PORT)),
             *("--token-file", WORD_FILE, "--for", str(SECONDS), "--idle", str(SECONDS), *words),
         ]
     )
-    place.run(f"systemd-run --quiet --collect --unit=load-server {serve}").checked()
+    one.guest.run(f"systemd-run --quiet --collect --unit=load-server {serve}").checked()
     try:
-        place.run(f"timeout 60 sh -c 'until ss -Hltn sport = {PORT} | grep -q .; do sleep 0.5; done'").checked()
-        yield f"--to {address}:{PORT} --token-file {WORD_FILE}"
+        one.guest.run(f"timeout 60 sh -c 'until ss -Hltn sport = {PORT} | grep -q .; do sleep 0.5; done'").checked()
+        yield f"--to {one.address}:{PORT} --token-file {WORD_FILE}"
     finally:
-        place.run("systemctl stop load-server")
+        one.guest.run("systemctl stop load-server")
 
 
 @contextmanager
@@ -74,7 +73,7 @@ def driven(one: Domain, host_address: str, connections: int) -> Iterator[str]:
 
     One connection is a steady load; many are busier, and noisier.
     """
-    with serving(one, one.address, "--cpus", "0,1", "--processes", "2"):
+    with serving(one, "--cpus", "0,1", "--processes", "2"):
         numbers = one.address, str(PORT), str(DRIVER_PORT), WORD, str(connections)
         words = shlex.join([PYTHON, "-c", _DRIVER, host_address, *numbers])
         one.run(f"systemd-run --quiet --collect --unit=load-driver {words}").checked()

@@ -93,7 +93,7 @@ def test_the_event_index_is_tried_on_the_running_device_and_kept(domain: DomainF
     one = domain(event_idx=False, kernel=KERNEL)
     one.guest.run("systemctl stop irqbalance").checked()
     before = one.virsh("dumpxml", "--inactive", "--security-info")
-    with serving(one, one.address, "--cpus", "1") as server:
+    with serving(one, "--cpus", "1") as server:
         rounds = "--connections 8 --round 6 --settle 2 --pairs-max 24 --json"
         trial = tried(one, f"{program} trial event-index-on --domain {one.name} --load tcp-rr {server} {rounds}")
     low, high = primary(trial)

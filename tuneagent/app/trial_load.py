@@ -23,6 +23,7 @@ from tuneagent.model.load import LoadKind, LoadResult, LoadSpec
 from tuneagent.model.plan import Change, TunableKind
 from tuneagent.model.snapshot import Snapshot
 from tuneagent.parse import cpulist
+from tuneagent.report.values import plural
 
 F = TypeVar("F", bound=Callable[..., Any])
 VALUE = "value"
@@ -111,7 +112,7 @@ def placed(spec: LoadSpec, seen: Snapshot, avoided: CpuSet) -> tuple[LoadSpec, s
     apart = len(online) >= ENOUGH_CPUS and bool(free)
     cpus = tuple(free if apart else online)[-spec.processes :]
     told = "away from the measured interrupts" if apart else "where measured interrupts may be handled too"
-    few = "" if len(online) >= ENOUGH_CPUS else f", for there are {len(online)} CPUs"
+    few = "" if len(online) >= ENOUGH_CPUS else f", for it has {plural(len(online), 'CPU')}"
     return replace(spec, cpus=cpus), f"on CPUs {CpuSet.of(cpus)}, {told}{few}"
 
 

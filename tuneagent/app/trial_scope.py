@@ -19,6 +19,7 @@ from tuneagent.model.nic import Nic
 from tuneagent.model.snapshot import Snapshot
 from tuneagent.model.view import View
 from tuneagent.observe import snapshot as observe
+from tuneagent.report.values import plural
 
 MOST_FACTS = 16
 
@@ -94,7 +95,7 @@ def _of_domain(view: View, domain: DomainView, subject: str, subjects: tuple[str
         guest=asks,
         server_measured=named.load_runs,
     )
-    facts = dict(_facts(view.after, ())) | _domain_facts(domain)
+    facts = dict(_facts(view.after, None)) | _domain_facts(domain)
     connect: Callable[[], Transport] | None = None
     if asks and definition is not None:
         uri, uuid = definition.uri, definition.uuid
@@ -124,7 +125,12 @@ def _nics(view: View, planned: tuple[PlannedChange, ...], named: Named) -> tuple
     return tuple(name for name in found if name in there)
 
 
-def _facts(seen: Snapshot, nics: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _pairs(number: int | None) -> str:
+    return plural(number, "queue pair") if number is not None else "? queue pairs"
+
+
+def _facts(seen: Snapshot, nics: tuple[str, ...] | None) -> Iterator[tuple[str, str]]:
+    """``nics``: those that are told; empty all of virtio, None none."""
     who, cpus = seen.identity, seen.cpus
     if who is not None:
         yield "kernel", who.kernel_release or "not known"
@@ -133,13 +139,15 @@ def _facts(seen: Snapshot, nics: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         yield "CPUs", str(cpus.online)
     if seen.irqbalance is not None and seen.irqbalance.running is not None:
         yield "irqbalance", "runs" if seen.irqbalance.running else "does not run"
+    if nics is None:
+        return
     meant = [one for one in seen.nics or () if one.name in nics] if nics else seen.virtio_nics
     for nic in meant[:MOST_FACTS]:
         yield f"interface {nic.name}", _nic(nic)
 
 
 def _nic(nic: Nic) -> str:
-    parts = [nic.driver or "no driver", f"{nic.queue_pairs} queue pairs"]
+    parts = [nic.driver or "no driver", _pairs(nic.queue_pairs)]
     if nic.mtu is not None:
         parts.append(f"MTU {nic.mtu}")
     return ", ".join(parts)
@@ -152,4 +160,4 @@ def _domain_facts(domain: DomainView) -> dict[str, str]:
 
 def _interface(one: DomainInterface) -> str:
     index = {True: "on", False: "off", None: "not there"}[one.event_index]
-    return f"{one.model or one.type}, {one.backend}, {one.queue_pairs or '?'} queue pairs, event index {index}"
+    return f"{one.model or one.type}, {one.backend}, {_pairs(one.queue_pairs)}, event index {index}"
