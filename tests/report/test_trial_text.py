@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests import make_trials
-from tuneagent.model.trial import Decision, Effect, Trial, TrialState
+from tuneagent.model.load import LoadKind, LoadSpec
+from tuneagent.model.trial import Decision, Effect, GuardResult, Trial, TrialState
 from tuneagent.report import plain, trial_text
 from tuneagent.report import trial_words as words
 from tuneagent.report.trial_figures import figures
@@ -32,6 +33,13 @@ def primary(**changes: Any) -> Effect:
     assert verdict is not None
     assert verdict.primary is not None
     return replace(verdict.primary, **changes)
+
+
+def trial_guard() -> GuardResult:
+    """One that held, with its figures."""
+    verdict = make_trials.pin().verdict
+    assert verdict is not None
+    return next(one for one in verdict.guards if one.effect is not None and not one.failed)
 
 
 def test_the_verdict_stands_first() -> None:
@@ -96,6 +104,9 @@ def test_guards_and_what_was_not_measured() -> None:
     assert row(guards, "latency, 99th percentile")[1:3] == ["worse by 10 %", "-45.4 %"]
     assert row(report, "drops")[1:4] == ["worse by 0 %", "?", "?"]
     assert row(report, "drops")[4].startswith("not measured")
+    held = replace(trial_guard(), why="latency: -45.4 % (95 % interval -50 to -40): not proven worse by more than 10 %")
+    shown = text(judged(make_trials.pin(), guards=(held,)))
+    assert row(shown.partition("Guards")[2], "latency, 99th")[4] == "held: not proven worse by more than 10 %"
     assert "Not measured: lock waits/s: no tracepoint: not permitted" in report
     trial = make_trials.pin()
     assert trial.verdict is not None
@@ -210,3 +221,23 @@ def test_a_plan_file_that_has_no_title_is_named_once() -> None:
     pin = make_trials.pin()
     asked = replace(pin.question, policy="the changes of a file", title="the changes of a file", subject="eth0")
     assert "Trial 12: the changes of a file on eth0\n" in text(replace(pin, id=12, question=asked))
+
+
+def test_a_change_too_long_for_a_row_is_a_sentence() -> None:
+    long = replace(make_trials.change(), where="libvirt domain " + 80 * "x", old=None, new="on")
+    trial = make_trials.pin()
+    told = text(replace(trial, question=replace(trial.question, changes=(long,))))
+    assert "what B changes" not in told
+    assert re.search(r"Changed: libvirt domain x+:\s+A \?, B on", told)
+
+
+def test_what_decides_reads_by_the_question_also_where_nobody_knows_the_metric() -> None:
+    trial = make_trials.pin()
+    own = primary(metric="value")
+    assert words.reads_as(own, replace(trial.question, primary="value")) == "better"
+    assert words.reads_as(own, trial.question) == "higher"
+
+
+def test_a_command_is_told_by_its_words() -> None:
+    spec = LoadSpec(LoadKind.COMMAND, command=("sh", "-c", "echo 1"), cpus=(1,))
+    assert words.load(spec) == "command sh -c 'echo 1', on CPUs 1"

@@ -15,6 +15,8 @@ from tuneagent.report.values import duration, number, plural
 
 MOST_ROWS = 40
 """Of unused rounds, of queues, of kinds of exit; --json has all."""
+WIDEST_CHANGE = 90
+"""Characters of a row that still is one; what is longer is told in sentences."""
 FEW_CPUS = 4
 """That stand beside one another as in ``5,154 / 5,222``; of more, the busiest are named."""
 MOST_CPUS = 6
@@ -193,7 +195,11 @@ def _about(trial: Trial) -> Iterator[Block]:
     if trial.question.changes:
         shown = trial.question.changes[:MOST_ROWS]
         rows = tuple((safe(one.where), value(one.old or "?"), value(one.new)) for one in shown)
-        yield Table(("what B changes", "A", "B"), rows, indent=0)
+        if all(sum(map(len, row)) <= WIDEST_CHANGE for row in rows):
+            yield Table(("what B changes", "A", "B"), rows, indent=0)
+        else:
+            for where, old, new in rows:
+                yield Paragraph(f"{where}: A {old}, B {new}", 0, Tone.PLAIN, "Changed:")
         yield from _more(len(trial.question.changes) - MOST_ROWS)
         yield Gap()
     for label, said in about(trial):

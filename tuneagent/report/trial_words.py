@@ -182,8 +182,16 @@ def guard_row(result: GuardResult) -> tuple[str, str, str, str, str]:
         f"worse by {figure(result.guard.worse_percent_max)} %",
         NOT_KNOWN if effect is None else change(effect),
         NOT_KNOWN if effect is None else interval(effect),
-        f"{'FAILED' if result.failed else 'held' if effect is not None else 'not measured'}: {_reason(result.why)}",
+        f"{'FAILED' if result.failed else 'held' if effect is not None else 'not measured'}: {_outcome(result)}",
     )
+
+
+def _outcome(result: GuardResult) -> str:
+    """The reason without the figures that stand beside it."""
+    reason = _reason(result.why)
+    if result.effect is not None:
+        return reason.rpartition(": ")[2]
+    return reason.removeprefix(f"{title(metrics.measured_name(result.guard.metric))}: ")
 
 
 def percent(number: float | None) -> str:
