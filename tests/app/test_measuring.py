@@ -365,7 +365,7 @@ def test_a_real_load_over_loopback(tmp_path: Path) -> None:
     assert packets >= 3.6 * transactions > 0
     assert told.metrics.get("cpu_per_transaction_us", 1) > 0
     # On a busy machine the two looks may lie too far from the load's own seconds: then it is told and not guessed.
-    assert "cpu_per_transaction_us" in told.metrics or "5 %" in told.missing["cpu_per_transaction_us"]
+    assert "cpu_per_transaction_us" in told.metrics or "differ by more than" in told.missing["cpu_per_transaction_us"]
     assert told.metrics["latency_p99_us"] >= told.metrics["latency_p50_us"] > 0
     assert told.load is not None
     assert told.load.client_cpus

@@ -159,7 +159,7 @@ def test_somebody_else_s_change_in_a_round_fails_the_trial_and_is_left(rig: Rig)
 
 def test_a_sweep_finds_the_knee_and_gives_the_machine_back(rig: Rig) -> None:
     file = "/sys/class/net/v0/napi_defer_hard_irqs"
-    count = f"case $(cat {file}) in 0) n=100;; 2) n=150;; *) n=151;; esac; "
+    count = f"case $(cat {file}) in 0) n=100;; 2) n=150;; *) n=149;; esac; "
     program = f"{count}sleep $TUNEAGENT_SECONDS; echo $((n * 1000 + $(od -An -N2 -tu2 /dev/urandom) / 16))"
     load = ("--load", "command", "--", "sh", "-c", program)
     rounds = ("--round", "0.5", "--settle", "0", "--blocks", "6")
