@@ -13,6 +13,7 @@ from tuneagent.report.safe import safe
 from tuneagent.report.values import NOT_KNOWN, plural
 
 TOO_FEW = "too few pairs"
+_NOT_MEASURED = "not measured"
 LONGEST_REASON = 2000
 A_IS = "A: as it was"
 B_IS = "B: with the changes"
@@ -182,16 +183,17 @@ def guard_row(result: GuardResult) -> tuple[str, str, str, str, str]:
         f"worse by {figure(result.guard.worse_percent_max)} %",
         NOT_KNOWN if effect is None else change(effect),
         NOT_KNOWN if effect is None else interval(effect),
-        f"{'FAILED' if result.failed else 'held' if effect is not None else 'not measured'}: {_outcome(result)}",
+        _outcome(result),
     )
 
 
 def _outcome(result: GuardResult) -> str:
-    """The reason without the figures that stand beside it."""
+    """What it came to, and the reason without the figures that stand beside it."""
     reason = _reason(result.why)
-    if result.effect is not None:
-        return reason.rpartition(": ")[2]
-    return reason.removeprefix(f"{title(metrics.measured_name(result.guard.metric))}: ")
+    if result.effect is None and not result.failed:
+        told = reason.removeprefix(f"{title(metrics.measured_name(result.guard.metric))}: ")
+        return told if told.startswith(_NOT_MEASURED) else f"{_NOT_MEASURED}: {told}"
+    return f"{'FAILED' if result.failed else 'held'}: {reason.rpartition(': ')[2]}"
 
 
 def percent(number: float | None) -> str:
