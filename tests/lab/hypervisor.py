@@ -91,6 +91,7 @@ def booted(images: Images, kernel: str, cpus: int, directory: Path) -> Iterator[
     ]
     with states.disk(images, kernel) as kept:
         words = [*system.command(), *BARE, *machine, *(_drive(kept, "format=raw") if kept else ())]
+        console.unlink(missing_ok=True)  # what one before it died of is not told of this one
         child = start(words, directory, name, system.environment())
         try:
             shell = _entered(door, child, console)
