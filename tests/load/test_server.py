@@ -198,14 +198,22 @@ def test_it_serves_one_round_after_another(server: Serving) -> None:
     assert [worker.is_running() for worker in server.workers()] == [True]
 
 
+def answered(server: Serving, control: Control) -> socket.socket:
+    """A connection on which one transaction came to its end."""
+    sock, _ = dial(way(server), Ask(Role.STREAM, control.session))
+    sock.send(b"?")
+    sock.recv(1)
+    return sock
+
+
 def test_connections_are_dealt_out_evenly(tmp_path: Path) -> None:
     with serving(tmp_path, "--processes", "3") as server:
         control = Control(way(server))
+        socks = [
+            answered(server, control) for _ in range(3)
+        ]  # who has answered has begun, and closed what it inherited
         before = [worker.num_fds() for worker in server.workers()]
-        socks = [dial(way(server), Ask(Role.STREAM, control.session))[0] for _ in range(6)]
-        for sock in socks:
-            sock.send(b"?")
-            sock.recv(1)
+        socks += [answered(server, control) for _ in range(6)]
         assert [worker.num_fds() - had for worker, had in zip(server.workers(), before, strict=True)] == [2, 2, 2]
         for sock in socks:
             sock.close()
