@@ -34,7 +34,8 @@ class Machine:
     ) -> Transaction | None:
         kinds = [one.change.kind.value for one in plan()]
         if self.failure:
-            raise writing.Failed(None, self.failure)
+            stuck = make.transaction(id=7, entries=(make.entry(0, outcome=Outcome.STUCK, detail="busy"),))
+            raise writing.Failed(stuck if self.became is Outcome.STUCK else None, self.failure)
         if not kinds:
             return None
         self.log.append(f"{'tried' if request.provisional else 'applied'} {' '.join(kinds)}")
@@ -132,3 +133,18 @@ def test_changes_that_fail_are_a_failure_of_the_trial() -> None:
     machine = Machine(failure="no room")
     with pytest.raises(RoundError, match="the changes could not be made: no room"):
         switching(machine, TunableKind.RPS_CPUS).switch(Arm.B)
+
+
+@pytest.mark.parametrize(("back", "stands"), [(Outcome.STUCK, True), (Outcome.GIVEN_BACK, False)])
+def test_changes_that_failed_and_are_stuck_still_stand_until_they_are_undone(back: Outcome, *, stands: bool) -> None:
+    machine = Machine(Outcome.STUCK, back, failure="no room")
+    one = switching(machine, TunableKind.RPS_CPUS)
+    with pytest.raises(RoundError, match="no room; run tuneagent rollback 7"):
+        one.switch(Arm.B)
+    assert one.standing == 7
+    if stands:
+        with pytest.raises(RoundError, match="was not given back: busy; run tuneagent rollback 7"):
+            one.restore()
+    else:
+        one.restore()
+    assert (one.standing is not None) is stands

@@ -122,8 +122,10 @@ class Switching:
         try:
             return self._site.apply(plan, request, self._interruptions)
         except writing.Failed as failed:
-            stuck = failed.transaction is not None and told.has_stuck([failed.transaction])
-            more = f"; run tuneagent rollback {failed.transaction.id}" if stuck and failed.transaction else ""
+            more = ""
+            if failed.transaction is not None and told.has_stuck([failed.transaction]):
+                self._standing = failed.transaction.id  # a part of it is: nobody may take this for the old state
+                more = f"; run tuneagent rollback {self._standing}"
             raise RoundError(f"the changes could not be made: {failed.reason}{more}") from failed
 
     def _off(self) -> None:

@@ -107,7 +107,7 @@ class _Tuning:
         for place, before in enumerate(waiting):
             self.made.conditions.interruptions.listen()
             one = next(one for one in advice if (one.policy, one.subject) == (before.policy, before.subject))
-            self._attempt(one, view, len(waiting) - place + 1, self._standing())
+            self._try(one, view, len(waiting) - place + 1, self._standing())
 
     def _standing(self) -> str:
         """What a second trial of a policy has that its first had not."""
@@ -136,12 +136,12 @@ class _Tuning:
                 raise click.UsageError(f"no policy {name!r}; there are: {', '.join(sorted(known))}")
         return view, plan(view, diagnose(view), policies, self.ask.policies)
 
-    def _try(self, advice: Advice, view: View, waiting: int) -> None:
-        reason = self._attempt(advice, view, waiting)
+    def _try(self, advice: Advice, view: View, waiting: int, said: str = "") -> None:
+        reason = self._attempt(advice, view, waiting, said)
         if reason:
-            self.attempts.append(Attempt(advice.policy, advice.subject, Tried.LEFT_OUT, reason))
+            self.attempts.append(Attempt(advice.policy, advice.subject, Tried.LEFT_OUT, said + reason))
 
-    def _attempt(self, advice: Advice, view: View, waiting: int, said: str = "") -> str:
+    def _attempt(self, advice: Advice, view: View, waiting: int, said: str) -> str:
         """Why it is left out; empty where it was tried."""
         ask = _asked(advice, view, self.ask)
         if ask is None:
@@ -155,7 +155,10 @@ class _Tuning:
         switching = trialling.switched(self.made, planner.plan)
         if not switching.tried:
             return trialling.nothing_to_try(planner, switching)
-        trialling.guarded(self.made, switching, in_container=ask.in_container)
+        try:
+            trialling.guarded(self.made, switching, in_container=ask.in_container)
+        except Denied as denied:  # of this policy, and no reason to lose what has won
+            return denied.message
         self._measure(advice, planner, switching, pairs, said)
         return ""
 
@@ -164,7 +167,13 @@ class _Tuning:
         wishes = self.made.wishes
         made = replace(self.made, wishes=replace(wishes, pairs_max=pairs, pairs_min=min(pairs, wishes.pairs_min)))
         policies = policy_files.named((advice.policy,), self.ask.directories)
-        trial = trialling.tried(made, switching, policies, (self.ask.nics, self.ask.domains), confirm=False)
+        try:
+            trial = trialling.tried(made, switching, policies, (self.ask.nics, self.ask.domains), confirm=False)
+        except BaseException as error:
+            _put_back(switching, error)
+            raise
+        if trial.state is TrialState.FAILED and trial.kept:
+            raise RoundError(trial.why)  # what comes next would be measured on top of it, and told to be as before
         self._learn(trial, time.monotonic() - began)
         became = _became(trial)
         why = said + (trial.why or why_of(trial))
@@ -192,6 +201,7 @@ class _Tuning:
     def _together(self) -> Trial:
         names = tuple(dict.fromkeys(self.attempts[one.place].policy for one in self.winners))
         switching = trialling.switched(self.made, self._plan_of_all)
+        trialling.guarded(self.made, switching, in_container=self.ask.in_container)
         policies = policy_files.named(names, self.ask.directories)
         return trialling.tried(self.made, switching, policies, (self.ask.nics, self.ask.domains))
 
@@ -205,10 +215,15 @@ class _Tuning:
     def _give_back(self, reason: BaseException) -> None:
         """What won stood as long as this process would have run: newest first, all of it."""
         for one in reversed(self.winners):
-            try:
-                one.switching.restore()
-            except (RoundError, OSError) as error:
-                reason.add_note(f"and the machine could not be put back: {error}")
+            _put_back(one.switching, reason)
+
+
+def _put_back(switching: Switching, reason: BaseException) -> None:
+    """Before the reason is raised on; where this fails it says so."""
+    try:
+        switching.restore()
+    except (RoundError, OSError) as error:
+        reason.add_note(f"and the machine could not be put back: {error}")
 
 
 def _became(trial: Trial) -> Tried:
