@@ -381,7 +381,7 @@ def test_a_machine_without_a_load(tmp_path: Path) -> None:
             0.3, lambda seconds, hooks, _: loads.run(spec, seconds, warm_up_s=0, hooks=hooks)
         )
     assert told.metrics["steal_percent"] >= 0
-    assert told.metrics["packets_per_sec"] >= 0
+    assert "packets_per_sec" in told.metrics or "no packets passed" in told.missing["packets_per_sec"]
     assert "no load is run" in told.missing["transactions_per_sec"]
 
 

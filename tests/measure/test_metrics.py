@@ -9,6 +9,7 @@ import pytest
 
 from tests import make
 from tests import make_hypervisor as made
+from tuneagent.measure import domain_side
 from tuneagent.measure.metrics import PASSIVE, metrics
 from tuneagent.measure.scope import Scope
 from tuneagent.model.contention import Contention, SpinVisibility
@@ -232,6 +233,15 @@ def test_without_a_load_only_what_holds_for_any_traffic_is_told() -> None:
     inside = metrics(guest_view(), load(transactions=None, unit=""), INSIDE)
     assert inside.metrics["interrupts_per_packet"] == 0.05
     assert inside.metrics["drops"] == 8.0
+
+
+def test_a_wire_without_packets_is_not_measured_as_a_rate_of_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    silent = replace(domain_side.seen(made.host_view(), FROM_HOST), packets_per_sec=0.0)
+    monkeypatch.setattr(domain_side, "seen", lambda *_: silent)
+    told = metrics(made.host_view(), load(transactions=None, unit=""), FROM_HOST)
+    assert (
+        told.missing["packets_per_sec"] == told.missing["exits_per_packet"] == "no packets passed within the interval"
+    )
 
 
 def test_what_a_load_says_in_its_own_unit_is_a_metric_of_that_name() -> None:

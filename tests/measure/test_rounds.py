@@ -181,7 +181,7 @@ def test_rounds_that_never_count_end_the_trial_and_the_machine_is_put_back() -> 
     machine, outcome = run(lambda _, __, s: Measured(s, {}, {"transactions_per_sec": "the server is too old"}))
     assert outcome.state is TrialState.FAILED
     assert outcome.why == (
-        "4 of 4 rounds did not count: transactions_per_sec could not be measured: the server is too old"
+        "18 of 18 rounds did not count: transactions_per_sec could not be measured: the server is too old"
     )
     assert machine.done[-1] == "restore"
     assert outcome.arm is None

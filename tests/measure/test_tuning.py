@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from tests import make_trials
 from tuneagent.measure.tuning import again, expected_percent, ordered, pairs_within
 from tuneagent.model.identity import Role
 from tuneagent.model.plan import Advice
@@ -62,3 +65,12 @@ def test_what_lost_before_another_won_is_tried_once_more() -> None:
     assert again(attempts(lost, out, lost)) == ()
     assert again(attempts(won, lost)) == ()
     assert again([]) == ()
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_what_a_guard_has_failed_is_not_tried_again(*, failed: bool) -> None:
+    trial = make_trials.pin()
+    assert trial.verdict is not None
+    guards = tuple(replace(one, failed=failed) for one in trial.verdict.guards)
+    lost = Attempt("lost", "eth0", Tried.TAKEN_BACK, "", replace(trial, verdict=replace(trial.verdict, guards=guards)))
+    assert again([lost, Attempt("won", "eth0", Tried.KEPT, "")]) == (() if failed else (lost,))

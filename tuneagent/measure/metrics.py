@@ -76,6 +76,7 @@ def _passive(seen: Seen) -> dict[str, Figure]:
     no_packets = "no packets passed within the interval"
     told: dict[str, Figure] = {
         **_of_side(seen),
+        names.PACKETS: seen.packets_per_sec or no_packets,
         names.EXITS_PER_PACKET: over(seen.exits_per_sec, seen.packets_per_sec, no_packets),
         names.CPU_PER_PACKET: times(over(seen.busy_cpus, seen.packets_per_sec, no_packets), 1e6),
     }

@@ -22,8 +22,7 @@ from tuneagent.model.trial import Arm, Effect, Question, Round, TrialState, Verd
 
 PARTNER = "the other round of its pair does not count"
 _EXTRA_LEAST = 4
-"""Pairs that may be measured again; half of the most pairs where that is more. So many at the beginning without one
-that counts are enough: what is missing then was never there."""
+"""Pairs that may be measured again; half of the most pairs where that is more."""
 _SHORTEST, _LONGEST = 0.5, 2.0
 """Of the seconds that were asked for; what took less or longer was not that measurement (a suspend, a stall)."""
 _LONGEST_COST_S = 3600.0
@@ -142,8 +141,6 @@ class _Conducting:
             self._weigh()
             if ended(self._question, self._rounds):
                 return self._done()
-            if self._pair >= _EXTRA_LEAST and not self._pairs:
-                break
         return self._worn_out()
 
     def failed(self, why: str) -> Outcome:

@@ -28,9 +28,17 @@ def _rank(advice: Advice) -> tuple[float, int, int, str, str]:
 
 
 def again(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
-    """What was taken back before something else won: that stands now, and may have been what stood in its way."""
+    """What was taken back before something else won: that stands now, and may have mended what stood in its way.
+
+    Not what a guard has failed: its harm was seen, and is no gain that something hid.
+    """
     last = max((place for place, one in enumerate(attempts) if one.became is Tried.KEPT), default=0)
-    return tuple(one for one in attempts[:last] if one.became is Tried.TAKEN_BACK)
+    return tuple(one for one in attempts[:last] if one.became is Tried.TAKEN_BACK and not _harmed(one))
+
+
+def _harmed(one: Attempt) -> bool:
+    verdict = one.trial.verdict if one.trial is not None else None
+    return verdict is not None and any(guard.failed for guard in verdict.guards)
 
 
 def pairs_within(seconds_left: float, pair_s: float, trials_left: int, most: int, least: int = PAIRS_LEAST) -> int:
