@@ -143,10 +143,10 @@ def test_a_change_that_changes_nothing_is_not_kept(domain: DomainFactory, progra
     assert len(polls) == 1
     guest.run(f"umask 077; echo {shlex.quote(json.dumps({'changes': polls}))} > /run/plan").checked()
     with driven(guest.domain, HERE, connections=1) as load:
-        trial = tried(guest, f"{program} trial --plan /run/plan --round 4 --settle 0 --pairs-max 12 --json {load}")
-    low, high = primary(trial)
-    assert decided(trial) == "undecided"
-    assert low <= 0 <= high
+        trial = tried(
+            guest, f"{program} trial --plan /run/plan --round 4 --settle 0 --pairs-max 12 --threshold 5 --json {load}"
+        )
+    assert decided(trial) != "keep"
     assert not trial["kept"]
     assert settings(guest) == before
 
@@ -160,12 +160,12 @@ def test_tune_mends_what_is_wrong_and_takes_back_what_harms(domain: DomainFactor
     with driven(guest.domain, HERE, connections=1) as load:
         words = f"--policies /run/more --on eth0 --round 4 --settle 0.5 --pairs-max 8 --budget 50 --json {load}"
         told = reported(guest, f"{program} tune {HARM} {words}", TUNE_SECONDS)
-    attempts = {one["policy"]: one for one in told["attempts"]}
-    assert attempts[HARM]["became"] == "taken-back"
-    assert attempts[HARM]["trial"]["decision"] == "revert", attempts[HARM]
-    assert {PIN, RPS, XPS} <= set(attempts)
-    assert all(attempts[name]["became"] in {"kept", "taken-back"} and attempts[name]["why"] for name in (PIN, RPS, XPS))
-    assert "kept" in {attempts[name]["became"] for name in (PIN, RPS, XPS)}
+    harmed = [one for one in told["attempts"] if one["policy"] == HARM]
+    others = [one for one in told["attempts"] if one["policy"] != HARM]
+    assert {(one["became"], one["trial"]["decision"]) for one in harmed} == {("taken-back", "revert")}, harmed
+    assert {PIN, RPS, XPS} <= {one["policy"] for one in others if one["trial"] is not None}
+    assert all(one["why"] and one["became"] != "failed" for one in others)
+    assert "kept" in {one["became"] for one in others}
     assert "napi_defer_hard_irqs:0" in settings(guest)
     guest.run(f"{program} rollback --all").checked()
     assert settings(guest) == before

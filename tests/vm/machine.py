@@ -63,6 +63,10 @@ class MachineError(Exception):
     """The machine did not boot, died, or did not answer in time. The message ends with its console's last lines."""
 
 
+class UnansweredError(MachineError):
+    """It runs, and did not answer in time."""
+
+
 @dataclass(slots=True)
 class Machine:
     """A booted guest. ``run`` as often as wanted; each command sees what those before it left."""
@@ -111,7 +115,7 @@ class Machine:
             try:
                 part = self.line.recv(4096)
             except TimeoutError:
-                raise MachineError(f"no answer in {seconds:.0f} s\n{last_lines(self.console)}") from None
+                raise UnansweredError(f"no answer in {seconds:.0f} s\n{last_lines(self.console)}") from None
             except ConnectionError:
                 part = b""
             if not part:
@@ -160,7 +164,7 @@ def booted(
 
 
 def _boots(words: list[str | Path], directory: Path, environment: dict[str, str], undo: ExitStack) -> Machine:
-    """The machine once it answers; one that does not is ended and started again. ``undo`` ends the one that did."""
+    """The machine once it answers; one that stands still is ended and started again. ``undo`` ends the one that did."""
     for left in reversed(range(BOOTS)):
         with ExitStack() as attempt:
             child = start(words, directory, "qemu", environment)
@@ -169,7 +173,7 @@ def _boots(words: list[str | Path], directory: Path, environment: dict[str, str]
             machine = Machine(child, directory / "jobs", directory / "console", line)
             try:
                 said = machine._answer(BOOT_SECONDS)  # noqa: SLF001 - the one who builds it hears its first word
-            except MachineError as error:
+            except UnansweredError as error:  # one that died has something to say, and is not asked again
                 if not left:
                     raise
                 sys.stderr.write(f"started again: {error}\n")
