@@ -138,3 +138,13 @@ def test_a_virtual_machine_that_is_not_there_has_no_figures() -> None:
     one = told(scope=replace(SCOPE, domain="22222222-2222-3333-4444-555555555555"))
     assert one.missing["exits_per_sec"] == "the virtual machine does not run here"
     assert one.metrics["transactions_per_sec"] == 50_000.0
+
+
+def test_without_a_load_its_taps_tell_how_much_passed() -> None:
+    view = made.host_view(made.domain_view(), protocols=HOST_PROTOCOLS)
+    one = metrics(view, load(transactions=None, value=None, unit=""), SCOPE)
+    assert one.metrics["bits_per_sec"] == 8 * (4e6 + 3e6)
+    assert one.missing["segments_per_sec"] == NOT_ASKED
+    inside = made.host_view(asked(), protocols=HOST_PROTOCOLS)
+    one = metrics(inside, load(transactions=None, value=None, unit=""), WITH_GUEST)
+    assert one.metrics["segments_per_sec"] == 5.0 + 6.0  # the guest's, not the host's

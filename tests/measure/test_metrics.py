@@ -16,7 +16,7 @@ from tuneagent.model.contention import Contention, SpinVisibility
 from tuneagent.model.histogram import bucket_of
 from tuneagent.model.irq import QueueIrq, QueueRole
 from tuneagent.model.load import Histogram, LoadResult
-from tuneagent.model.metrics import METRICS, OF_PASSIVE
+from tuneagent.model.metrics import BITS, METRICS, OF_PASSIVE
 from tuneagent.model.missing import Missing, Reason
 from tuneagent.model.view import ProtocolRate, View
 
@@ -92,7 +92,7 @@ def test_every_metric_is_a_number_or_has_its_reason() -> None:
     for view, scope in ((guest_view(), INSIDE), (made.host_view(), FROM_HOST)):
         for result in (load(), load(transactions=None, unit="")):
             told = metrics(view, result, scope)
-            names = {one.name for one in METRICS} - (set(OF_PASSIVE) if result.transactions else set())
+            names = {one.name for one in METRICS} - ({*OF_PASSIVE, BITS} if result.transactions else set())
             assert told.metrics.keys() | told.missing.keys() == names
             assert not told.metrics.keys() & told.missing.keys()
             assert all(reason for reason in told.missing.values())
@@ -122,6 +122,23 @@ def test_a_guest_measures_itself() -> None:
     assert told.load.client_cpus == (3,)
     assert "hypervisor" in told.missing["exits_per_sec"]
     assert told.missing["exits_per_transaction"] == told.missing["exits_per_sec"]
+
+
+def test_bulk_data_is_told_in_bits() -> None:
+    told = metrics(guest_view(), load(transactions=None, value=9.4e9, unit="bit/s"), INSIDE)
+    assert told.metrics["bits_per_sec"] == 9.4e9
+    assert "bit/s" not in told.metrics
+    assert told.missing["transactions_per_sec"] == "the load counts no transactions"
+
+
+def test_without_a_load_what_passed_the_interfaces_is_told() -> None:
+    nic = make.nic_rate(1, rx_bytes_per_sec=1_000.0, tx_bytes_per_sec=250.0)
+    told = metrics(guest_view(nics={"eth0": nic}), load(transactions=None, value=None, unit=""), INSIDE)
+    assert told.metrics["bits_per_sec"] == 10_000.0
+    assert told.metrics["segments_per_sec"] == 5.0 + 6.0
+    silent = make.nic_rate(1, rx_bytes_per_sec=0.0, tx_bytes_per_sec=0.0)
+    told = metrics(guest_view(nics={"eth0": silent}), load(transactions=None, value=None, unit=""), INSIDE)
+    assert told.missing["bits_per_sec"] == "no packets passed within the interval"
 
 
 def test_the_loads_own_cpu_is_taken_out_where_it_runs_on_the_measured_side() -> None:

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import click
 
-from tuneagent.app.trial_load import VALUE
 from tuneagent.app.trial_options import Wishes
-from tuneagent.measure.metrics import OF_ANY_TRAFFIC
+from tuneagent.measure.askable import VALUE, never
 from tuneagent.measure.scope import Scope
 from tuneagent.model import metrics
 from tuneagent.model.apply_report import PlannedChange
@@ -35,9 +34,9 @@ def question(
     subject, otherwise = about
     scope, spec = measured
     primary = wishes.primary or usual_primary(policies, scope, spec)
-    if spec.kind is LoadKind.PASSIVE and primary not in OF_ANY_TRAFFIC:
-        known = ", ".join(sorted(OF_ANY_TRAFFIC))
-        raise click.UsageError(f"--primary {primary}: cannot be had where no load is run; there are: {known}")
+    objection = never(primary, spec.kind, scope)
+    if objection:
+        raise click.UsageError(f"--primary {primary}: {objection}")
     return Question(
         policy="+".join(policy.name for policy in policies) or otherwise,
         subject=subject,
@@ -62,7 +61,7 @@ def usual_primary(policies: Sequence[Policy], scope: Scope, spec: LoadSpec) -> s
     if spec.kind is LoadKind.PASSIVE:
         return metrics.EXITS_PER_PACKET if exits else PER_PACKET
     if spec.kind in {LoadKind.COMMAND, LoadKind.IPERF3}:
-        return VALUE if spec.kind is LoadKind.COMMAND else metrics.PACKETS
+        return VALUE if spec.kind is LoadKind.COMMAND else metrics.BITS
     return metrics.EXITS_PER_TRANSACTION if exits else metrics.TRANSACTIONS
 
 

@@ -43,6 +43,8 @@ def seen(view: View, scope: Scope) -> Seen:
         softnet_squeezes_per_sec=inside.softnet_squeezes_per_sec,
         steal_percent=_steal(view, domain),
         run_queue_wait_percent=_waited(domain),
+        bits_per_sec=times(total((_octets(view, tap) for tap in taps), _NO_TAP), 8),
+        segments_per_sec=inside.segments_per_sec,
         queue_interrupts=inside.queue_interrupts,
         exits_by_kind=dict(domain.kvm.exits_by_kind) if domain.kvm is not None else {},
     )
@@ -79,6 +81,12 @@ def _taps(domain: DomainView, scope: Scope) -> tuple[TapRate, ...]:
 def _packets(view: View, tap: TapRate) -> Figure:
     name = tap.tap.name
     return known(tap.packets_per_sec, why(view, f"tap.{name}", f"{name}: its packets are not known"))
+
+
+def _octets(view: View, tap: TapRate) -> Figure:
+    """Bytes a second, both ways."""
+    reason = why(view, f"tap.{tap.tap.name}", f"{tap.tap.name}: its bytes are not known")
+    return total((known(one, reason) for one in (tap.to_guest_bytes_per_sec, tap.from_guest_bytes_per_sec)), "")
 
 
 def _drops(view: View, taps: tuple[TapRate, ...], inside: Seen, scope: Scope) -> Figure:

@@ -41,6 +41,8 @@ def seen(view: View, names: tuple[str, ...] = ()) -> Seen:
         softnet_squeezes_per_sec=total((_squeezed(view, one) for one in cpus), why(view, "softnet", _NO_CPU)),
         steal_percent=steal(view),
         run_queue_wait_percent=_NOT_FROM_INSIDE.format("for how long its vCPUs wait for a CPU"),
+        bits_per_sec=times(total((nic.octets for nic in nics), _NO_NIC), 8),
+        segments_per_sec=_segments(view),
         queue_interrupts=_by_queue(view, nics),
     )
 
@@ -61,6 +63,13 @@ class _Interface:
     @property
     def packets(self) -> Figure:
         return self._told(self._rate.packets_per_sec if self._rate else None, "its packets are not known")
+
+    @property
+    def octets(self) -> Figure:
+        """Bytes a second, both ways."""
+        rate = self._rate
+        parts = (rate.rx_bytes_per_sec, rate.tx_bytes_per_sec) if rate is not None else (None,)
+        return total((self._told(part, "its bytes are not known") for part in parts), "")
 
     @property
     def received(self) -> Figure:
@@ -173,6 +182,14 @@ def _lock_waits(view: View) -> Figure:
     told = view.contention
     reason = (told.counted_reason if told else None) or why(view, "contention", "waits for locks were not counted")
     return known(told.per_sec if told else None, reason)
+
+
+def _segments(view: View) -> Figure:
+    """/proc/net/snmp's InSegs and OutSegs: tcp_v4_rcv counts one for what GRO has merged, tcp_transmit_skb each."""
+    told = view.protocols
+    reason = why(view, "protocols", "the protocols' counters are not known")
+    parts = (told.tcp_in_segments_per_sec, told.tcp_out_segments_per_sec) if told is not None else (None,)
+    return total((known(part, reason) for part in parts), reason)
 
 
 def retransmits(view: View) -> Figure:

@@ -17,18 +17,21 @@ MOST_APART = 0.05
 PASSIVE = "no load is run: how much there is of it is the traffic's doing and not the change's"
 _ROUNDING = 1e-9
 _TRANSACTIONS = "transactions/s"
+_BITS = "bit/s"
 _NONE = "no transaction came to its end"
 _LONGEST_UNIT = 32
 OF_ANY_TRAFFIC = frozenset(
     {
         names.PACKETS,
+        names.BITS,
         "interrupts_per_packet",
         *names.OF_PASSIVE,
         *("drops", "retransmits", "steal_percent", "run_queue_wait_percent"),
     }
 )
-"""Ratios to packets, what guards need, what tells that a round was disturbed; and how many packets there were, for who
-knows that somebody else drives them as fast as they are answered."""
+"""Ratios to packets, what guards need, what tells that a round was disturbed; and how much passed, for who knows that
+somebody else drives it as fast as it is answered: packets of requests, bits of bulk data, whose packets get fewer where
+larger batches are merged."""
 
 
 def metrics(view: View, load: LoadResult, scope: Scope) -> Measured:
@@ -77,6 +80,8 @@ def _passive(seen: Seen) -> dict[str, Figure]:
     told: dict[str, Figure] = {
         **_of_side(seen),
         names.PACKETS: seen.packets_per_sec or no_packets,
+        names.BITS: seen.bits_per_sec or no_packets,
+        names.SEGMENTS: seen.segments_per_sec,
         names.EXITS_PER_PACKET: over(seen.exits_per_sec, seen.packets_per_sec, no_packets),
         names.CPU_PER_PACKET: times(over(seen.busy_cpus, seen.packets_per_sec, no_packets), 1e6),
     }
@@ -110,7 +115,8 @@ def _own_unit(load: LoadResult) -> dict[str, Figure]:
     taken = {one.name for one in names.METRICS} | {_TRANSACTIONS, ""}
     if load.transactions is not None or load.value is None or load.unit in taken:
         return {}
-    return {load.unit[:_LONGEST_UNIT]: known(load.value, "the load says no finite number")}
+    name = names.BITS if load.unit == _BITS else load.unit[:_LONGEST_UNIT]
+    return {name: known(load.value, "the load says no finite number")}
 
 
 def _apart(seen: Seen, load: LoadResult) -> str:

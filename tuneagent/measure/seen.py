@@ -32,6 +32,8 @@ class Seen:
     softnet_squeezes_per_sec: Figure
     steal_percent: Figure
     run_queue_wait_percent: Figure
+    bits_per_sec: Figure
+    segments_per_sec: Figure
     queue_interrupts: dict[str, dict[str, float]] = field(default_factory=dict)
     """Interrupts/s by queue and CPU."""
     exits_by_kind: dict[str, float] = field(default_factory=dict)
@@ -39,7 +41,7 @@ class Seen:
 
 def nothing(why: str) -> Seen:
     """A side of which nothing is known."""
-    return Seen(None, *(why,) * 13)
+    return Seen(None, *(why,) * 15)
 
 
 def known(value: float | None, why: str) -> Figure:

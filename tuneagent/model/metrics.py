@@ -6,6 +6,8 @@ from tuneagent.model.trial import Better, Metric
 
 TRANSACTIONS = "transactions_per_sec"
 PACKETS = "packets_per_sec"
+BITS = "bits_per_sec"
+SEGMENTS = "segments_per_sec"
 EXITS_PER_TRANSACTION = "exits_per_transaction"
 CPU_PER_TRANSACTION = "cpu_per_transaction_us"
 EXITS_PER_PACKET = "exits_per_packet"
@@ -13,7 +15,22 @@ CPU_PER_PACKET = "cpu_per_packet_us"
 
 METRICS = (
     Metric(TRANSACTIONS, "/s", Better.UP, "transactions/s"),
-    Metric(PACKETS, "/s", Better.UP, "packets/s"),
+    Metric(PACKETS, "/s", Better.UP, "packets/s", "as the interfaces count them: one for all segments of a batch"),
+    Metric(
+        BITS,
+        "bit/s",
+        Better.UP,
+        "throughput",
+        "what arrived, as iperf3 tells; where no load is run what passed through the interfaces, both ways together",
+    ),
+    Metric(
+        SEGMENTS,
+        "/s",
+        Better.NEITHER,
+        "TCP segments/s",
+        "where no load is run: of all of the machine's connections, sent ones as they are on the wire, received ones "
+        "as GRO has merged them",
+    ),
     Metric("exits_per_sec", "/s", Better.NEITHER, "exits/s"),
     Metric(EXITS_PER_TRANSACTION, "", Better.DOWN, "exits per transaction"),
     Metric(
@@ -81,7 +98,7 @@ METRICS = (
 )
 """In the order in which they are told."""
 
-OF_PASSIVE = (EXITS_PER_PACKET, CPU_PER_PACKET)
+OF_PASSIVE = (SEGMENTS, EXITS_PER_PACKET, CPU_PER_PACKET)
 """Measured only where no load is run."""
 
 MAY_BE_ZERO = frozenset(
