@@ -7,8 +7,9 @@ from dataclasses import replace
 import click
 import pytest
 
+from tests import make_hypervisor as made
 from tests.trees import Guest
-from tuneagent.app import policy_files, trial_load, trial_question
+from tuneagent.app import policy_files, trial_load, trial_place, trial_question
 from tuneagent.app.trial_options import Wishes
 from tuneagent.load.errors import LoadError
 from tuneagent.load.hooks import Hooks
@@ -23,6 +24,7 @@ from tuneagent.observe import snapshot as observe
 
 WISHES = Wishes(2.0, 0.5, 7, None, None, 12, 6, 2.0)
 RR = LoadSpec(LoadKind.TCP_RR, "192.0.2.2", 7777, connections=8)
+NOTHING = trial_place.Avoided(CpuSet(), "")
 DOMAIN, HERE = Scope(domain="1234"), Scope(nics=("eth0",))
 
 
@@ -44,7 +46,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
         ("pin-queue-interrupts", HERE, RR, "transactions_per_sec", Better.UP),
         ("pin-queue-interrupts", HERE, LoadSpec(LoadKind.PASSIVE), "interrupts_per_packet", Better.DOWN),
         ("rps-spread", HERE, LoadSpec(LoadKind.COMMAND, command=("x",)), "value", Better.UP),
-        ("rps-spread", HERE, LoadSpec(LoadKind.IPERF3, "192.0.2.2"), "packets_per_sec", Better.UP),
+        ("rps-spread", HERE, LoadSpec(LoadKind.IPERF3, "192.0.2.2"), "bits_per_sec", Better.UP),
     ],
 )
 def test_what_decides(policy: str, scope: Scope, spec: LoadSpec, primary: str, better: Better) -> None:
@@ -56,18 +58,39 @@ def test_what_decides(policy: str, scope: Scope, spec: LoadSpec, primary: str, b
 
 def test_the_user_decides_otherwise_and_says_which_way_where_nobody_knows() -> None:
     ask = replace(WISHES, primary="exits_per_sec")
+    assert trial_question.question((), (), ("vm", "x"), (DOMAIN, RR), ask).better is Better.DOWN
+    ask = replace(WISHES, primary="tx_cpu_percent", better="down")
     assert trial_question.question((), (), ("eth0", "x"), (HERE, RR), ask).better is Better.DOWN
-    ask = replace(WISHES, primary="frames", better="down")
-    assert trial_question.question((), (), ("eth0", "x"), (HERE, RR), ask).better is Better.DOWN
-    with pytest.raises(click.UsageError, match="--primary frames: say by --better"):
+    with pytest.raises(click.UsageError, match="--primary tx_cpu_percent: say by --better"):
         trial_question.question((), (), ("eth0", "x"), (HERE, RR), replace(ask, better=None))
+
+
+@pytest.mark.parametrize(
+    ("primary", "spec", "scope", "said"),
+    [
+        ("transaction_per_sec", RR, HERE, "no metric of such a trial; there are: cpu_per_transaction_us, drops, "),
+        ("exits_per_packet", RR, DOMAIN, "no metric of such a trial"),
+        ("exits_per_transaction", RR, HERE, "only a hypervisor sees it"),
+        ("vhost_cpu_percent", RR, HERE, "only a hypervisor sees it"),
+        ("exits_per_packet", LoadSpec(LoadKind.PASSIVE), HERE, "only a hypervisor sees it"),
+        ("latency_p99_us", LoadSpec(LoadKind.IPERF3, "192.0.2.2"), HERE, "no metric of such a trial"),
+        ("transactions_per_sec", LoadSpec(LoadKind.COMMAND, command=("x",)), HERE, "no metric of such a trial"),
+    ],
+)
+def test_what_no_round_can_have_is_refused_before_the_first(
+    primary: str, spec: LoadSpec, scope: Scope, said: str
+) -> None:
+    ask = replace(WISHES, primary=primary, better="down")
+    with pytest.raises(click.UsageError, match=f"--primary {primary}: {said}"):
+        trial_question.question((), (), ("eth0", "x"), (scope, spec), ask)
 
 
 def test_what_needs_a_load_cannot_decide_without_one() -> None:
     none = LoadSpec(LoadKind.PASSIVE)
-    ask = replace(WISHES, primary="packets_per_sec")
-    assert trial_question.question((), (), ("eth0", "x"), (HERE, none), ask).better is Better.UP
-    with pytest.raises(click.UsageError, match="--primary latency_p99_us: cannot be had where no load is run; there"):
+    for primary in ("packets_per_sec", "bits_per_sec"):
+        ask = replace(WISHES, primary=primary)
+        assert trial_question.question((), (), ("eth0", "x"), (HERE, none), ask).better is Better.UP
+    with pytest.raises(click.UsageError, match="--primary latency_p99_us: no metric of such a trial; there"):
         trial_question.question((), (), ("eth0", "x"), (HERE, none), replace(WISHES, primary="latency_p99_us"))
 
 
@@ -84,32 +107,50 @@ def test_the_strictest_guard_of_several_policies_holds() -> None:
 def test_the_load_keeps_away_from_the_interrupts_of_both_states(seen: Snapshot) -> None:
     pin = Change(TunableKind.IRQ_AFFINITY, Target(), "", "0", "1", "", "", None)
 
-    before = trial_load.interrupted(seen, ("eth0",), ())
-    both = trial_load.interrupted(seen, ("eth0",), (pin,))
+    before = trial_place.interrupted(seen, ("eth0",), ())
+    both = trial_place.interrupted(seen, ("eth0",), (pin,))
 
-    assert (before, both) == (CpuSet.of((0, 3)), CpuSet.of((0, 1, 3)))
-    assert trial_load.placed(RR, seen, both)[0].cpus == (2,)
-    assert trial_load.placed(replace(RR, processes=2), seen, before)[0].cpus == (1, 2)
+    assert (before.cpus, both.cpus) == (CpuSet.of((0, 3)), CpuSet.of((0, 1, 3)))
+    assert trial_place.placed(RR, seen, both)[0].cpus == (2,)
+    assert trial_place.placed(replace(RR, processes=2), seen, before)[0].cpus == (1, 2)
 
 
 def test_where_it_cannot_keep_away_that_is_said(seen: Snapshot) -> None:
-    every = CpuSet.of(range(4))
-    assert trial_load.placed(RR, seen, every) == (
+    every = trial_place.Avoided(CpuSet.of(range(4)), "the measured interrupts")
+    assert trial_place.placed(RR, seen, every) == (
         replace(RR, cpus=(3,)),
-        "on CPUs 3, where measured interrupts may be handled too",
+        "on CPUs 3, where the measured interrupts may be too",
     )
     assert seen.cpus is not None
     two = replace(seen, cpus=replace(seen.cpus, online=CpuSet.of((0, 1))))
-    spec, told = trial_load.placed(RR, two, CpuSet.of((0,)))
+    spec, told = trial_place.placed(RR, two, replace(every, cpus=CpuSet.of((0,))))
     assert (spec.cpus, told.endswith("for it has 2 CPUs")) == ((1,), True)
 
 
+def test_the_load_keeps_away_from_a_virtual_machines_threads() -> None:
+    """web1's vCPUs are pinned to CPUs 2 and 3, its vhost worker may run on 0 and 1."""
+    domain, host = made.domain_view(), made.host(8)
+    move = Change(TunableKind.VHOST_AFFINITY, Target(), "", "0-1", "5", "", "", None)
+
+    assert trial_place.serving(host, domain, ()).cpus == CpuSet.of(range(4))
+    assert trial_place.serving(host, domain, (move,)).cpus == CpuSet.of((0, 1, 2, 3, 5))
+    spec, told = trial_place.placed(replace(RR, processes=3), host, trial_place.serving(host, domain, (move,)))
+    assert (spec.cpus, told) == ((4, 6, 7), "on CPUs 4,6-7, away from the virtual machine's threads")
+
+
+def test_threads_that_may_be_anywhere_leave_no_cpu_free() -> None:
+    host, roaming = made.host(8), made.thread_rate(made.domain_thread(affinity=None))
+    for domain in (made.domain_view(threads=(roaming,)), made.domain_view(threads=())):
+        spec, told = trial_place.placed(RR, host, trial_place.serving(host, domain, ()))
+        assert (spec.cpus, told) == ((7,), "on CPUs 7, where the virtual machine's threads may be too")
+
+
 def test_what_was_asked_for_is_where_it_runs(seen: Snapshot) -> None:
-    assert trial_load.placed(replace(RR, cpus=(0, 2)), seen, CpuSet.of((0,))) == (
+    assert trial_place.placed(replace(RR, cpus=(0, 2)), seen, NOTHING) == (
         replace(RR, cpus=(0, 2)),
         "on CPUs 0,2, as was asked for",
     )
-    assert trial_load.placed(LoadSpec(LoadKind.PASSIVE), seen, CpuSet())[1] == "no load is run"
+    assert trial_place.placed(LoadSpec(LoadKind.PASSIVE), seen, NOTHING)[1] == "no load is run"
 
 
 def test_a_server_that_is_not_there_yet_is_waited_for_and_one_that_dies_is_not(

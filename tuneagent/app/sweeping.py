@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tuneagent import __version__
-from tuneagent.app import exits, trial_load, trial_progress, trial_question, trial_scope, trialling
+from tuneagent.app import exits, trial_load, trial_place, trial_progress, trial_question, trial_scope, trialling
 from tuneagent.app.applying import DISRUPTIVE
 from tuneagent.app.denied import Denied
 from tuneagent.app.measuring import Measuring
@@ -95,8 +95,7 @@ def _measured(made: Setting, chosen: Options, what: Swept, switchings: Mapping[s
     passive = made.load.spec.kind is LoadKind.PASSIVE
     named = trial_scope.Named(chosen.ask.nics, chosen.ask.domains, made.guest_agent, load_runs=not passive)
     measured = trial_scope.measured(made.source, first.tried, named)
-    avoided = trial_load.interrupted(measured.seen, measured.scope.nics, ())
-    spec, placement = trial_load.placed(made.load.spec, measured.seen, avoided)
+    spec, placement = trial_place.of(made.load.spec, measured, ())
     question = trial_question.question((), (), (measured.subject, what.name), (measured.scope, spec), made.wishes)
     disrupts = any(one.change.kind in DISRUPTIVE for one in first.tried)
     load = trial_load.runner(spec, made.load.token, trialling.LINK_UP_S if disrupts else 0.0)

@@ -1,4 +1,4 @@
-"""The load of a trial: what a command line asks for, where its processes run, and how a round runs it."""
+"""The load of a trial: what a command line asks for, and how a round runs it."""
 
 from __future__ import annotations
 
@@ -16,20 +16,10 @@ from tuneagent.app.measuring import RunLoad
 from tuneagent.load import loads
 from tuneagent.load.errors import LoadError
 from tuneagent.load.hooks import Hooks
-from tuneagent.model.cpuset import CpuSet
-from tuneagent.model.errors import ParseError
-from tuneagent.model.irq import IrqLine
+from tuneagent.measure.askable import VALUE
 from tuneagent.model.load import LoadKind, LoadResult, LoadSpec
-from tuneagent.model.plan import Change, TunableKind
-from tuneagent.model.snapshot import Snapshot
-from tuneagent.parse import cpulist
-from tuneagent.report.values import plural
 
 F = TypeVar("F", bound=Callable[..., Any])
-VALUE = "value"
-"""What a user's command prints, as a metric of a round."""
-ENOUGH_CPUS = 4
-"""With fewer the load cannot keep away from what it measures."""
 WARM_UP_S = 0.5
 _AGAIN_S = 0.5
 _KINDS = ("tcp-rr", "udp-rr", "sockperf", "netperf", "neper", "iperf3", "command", "passive")
@@ -93,53 +83,6 @@ def asked(
     if spec.kind is LoadKind.COMMAND and not spec.command:
         raise click.UsageError("--load command needs the command itself: -- WORD…")
     return AskedLoad(spec, tokens.read(token_file) if token_file is not None else "")
-
-
-def placed(spec: LoadSpec, seen: Snapshot, avoided: CpuSet) -> tuple[LoadSpec, str]:
-    """The load with its processes on CPUs, the same in all rounds: unpinned ones make rounds bistable.
-
-    And in words where they are.
-    """
-    if spec.kind is LoadKind.PASSIVE:
-        return spec, "no load is run"
-    if spec.cpus:
-        return spec, f"on CPUs {CpuSet.of(spec.cpus)}, as was asked for"
-    topology = seen.cpus
-    online = (topology.confined_to or topology.online) if topology is not None else CpuSet()
-    if not online:
-        return spec, "not pinned, for which CPUs there are is not known: rounds may fall into two groups"
-    free = online - avoided
-    apart = len(online) >= ENOUGH_CPUS and bool(free)
-    cpus = tuple(free if apart else online)[-spec.processes :]
-    told = "away from the measured interrupts" if apart else "where measured interrupts may be handled too"
-    few = "" if len(online) >= ENOUGH_CPUS else f", for it has {plural(len(online), 'CPU')}"
-    return replace(spec, cpus=cpus), f"on CPUs {CpuSet.of(cpus)}, {told}{few}"
-
-
-def interrupted(seen: Snapshot, names: tuple[str, ...], changes: tuple[Change, ...]) -> CpuSet:
-    """CPUs that take these interfaces' interrupts in either state, with their siblings."""
-    nics = [one for one in seen.nics or () if one.name in names] if names else seen.virtio_nics
-    lines = [seen.irq(irq.irq) for nic in nics for irq in nic.data_irqs_in_use]
-    taken = CpuSet()
-    for line in lines:
-        taken |= _places(line)
-    for change in changes:
-        if change.kind is TunableKind.IRQ_AFFINITY:
-            taken |= _parsed(change.new)
-    for core in seen.cpus.cores if seen.cpus is not None else ():
-        taken |= core if core & taken else CpuSet()
-    return taken
-
-
-def _places(line: IrqLine | None) -> CpuSet:
-    return line.served_by if line is not None else CpuSet()
-
-
-def _parsed(text: str) -> CpuSet:
-    try:
-        return cpulist.parse(text)
-    except ParseError:
-        return CpuSet()
 
 
 def runner(spec: LoadSpec, token: str, patience_s: float = 0.0) -> RunLoad:

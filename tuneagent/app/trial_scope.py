@@ -33,6 +33,8 @@ class Measured:
     subject: str
     facts: dict[str, str]
     connect_guest: Callable[[], Transport] | None
+    domain: DomainView | None = None
+    """The virtual machine that is measured, as it was seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def _of_domain(view: View, domain: DomainView, subject: str, subjects: tuple[str
 
             return guest_libvirt.transport(uri, uuid)
 
-    return Measured(scope, view.after, subject or domain.subject, facts, connect)
+    return Measured(scope, view.after, subject or domain.subject, facts, connect, domain)
 
 
 def _interfaces(domain: DomainView) -> tuple[DomainInterface, ...]:
