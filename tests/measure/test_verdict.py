@@ -152,7 +152,12 @@ def test_a_guard_fails_only_with_its_whole_interval() -> None:
     assert found.guards[1].why.endswith("not proven worse by more than 10 %")
     assert found.guards[1].effect is not None
     assert found.guards[1].effect.metric == "latency_p99_us"
-    assert found.why.endswith("all of it is above 0, and no guard failed")
+    assert found.why.endswith(
+        "all of it is above 0, and no other guard failed, but not guarded: cpu per transaction, drops, retransmits"
+    )
+    assert [one.judged for one in found.guards] == [False, True, False, False]
+    alone = verdict(guarded("latency_p99_us", 300, 345, spread=8), guards=GUARDS[1:2])
+    assert alone.why.endswith("all of it is above 0, and no guard failed")
 
 
 def test_what_is_not_measured_cannot_be_guarded_and_that_is_said() -> None:
@@ -162,6 +167,7 @@ def test_what_is_not_measured_cannot_be_guarded_and_that_is_said() -> None:
         "drops: not measured, so not guarded",
         "retransmits: not measured, so not guarded",
     ]
+    assert found.why.endswith(" above 0, but not guarded: cpu per transaction, latency p99, drops, retransmits")
 
 
 def test_guards_are_not_judged_before_a_look() -> None:

@@ -38,7 +38,7 @@ def judge_guards(
     looked = [_look(guard, pairs, cold=question.cold, due=limit is not None) for guard in question.guards]
     failed = _holm(looked, limit) if limit is not None else set()
     return tuple(
-        GuardResult(one.guard, one.effect, index in failed, one.why_not or _why(one, failed=index in failed))
+        GuardResult(one.guard, one.effect, index in failed, _why(one, failed=index in failed), one.judged)
         for index, one in enumerate(looked)
     )
 
@@ -70,6 +70,8 @@ def _holm(looked: Sequence[_Looked], limit: float) -> set[int]:
 
 
 def _why(one: _Looked, *, failed: bool) -> str:
+    if one.why_not:
+        return one.why_not
     said = described(one.effect) if one.effect else ""
     most = f"{one.guard.worse_percent_max:g} %"
     if failed:

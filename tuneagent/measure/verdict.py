@@ -147,10 +147,19 @@ def _why(question: Question, ruling: _Ruling, told: Effect | None) -> str:
         return f"{metric(question.primary).title}: not measured in any pair that counts"
     said = f"{metric(question.primary).title} {described(told)}"
     if ruling.decision is Decision.KEEP:
-        return f"{said}: all of it is {_beyond(question)}{', and no guard failed' if ruling.guards else ''}"
+        return f"{said}: all of it is {_beyond(question)}{_guarded(ruling.guards)}"
     if ruling.decision is Decision.REVERT:
         return f"{said}: worse"
     return f"{said}: {_undecided(question, told)}{'; more pairs would hardly decide it' if ruling.hopeless else ''}"
+
+
+def _guarded(guards: Sequence[GuardResult]) -> str:
+    """What can be said of guards of which none failed."""
+    open_ones = [one.guard.metric.replace("_", " ") for one in guards if not one.judged]
+    if not open_ones:
+        return ", and no guard failed" if guards else ""
+    judged = "and no other guard failed, " if len(open_ones) < len(guards) else ""
+    return f", {judged}but not guarded: {', '.join(open_ones)}"
 
 
 def _undecided(question: Question, told: Effect) -> str:

@@ -104,6 +104,8 @@ class GuardResult:
     effect: Effect | None
     failed: bool
     why: str
+    judged: bool = True
+    """False where it was not measured, or in too few rounds: then nothing was guarded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,7 +193,8 @@ def _outcome(result: GuardResult) -> str:
     if result.effect is None and not result.failed:
         told = reason.removeprefix(f"{title(metrics.measured_name(result.guard.metric))}: ")
         return told if told.startswith(_NOT_MEASURED) else f"{_NOT_MEASURED}: {told}"
-    return f"{'FAILED' if result.failed else 'held'}: {reason.rpartition(': ')[2]}"
+    outcome = "FAILED" if result.failed else "held" if result.judged else "not judged"
+    return f"{outcome}: {reason.rpartition(': ')[2].removesuffix(' to judge')}"
 
 
 def percent(number: float | None) -> str:
