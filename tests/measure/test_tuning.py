@@ -52,6 +52,11 @@ def test_how_many_pairs_a_budget_allows(left_s: float, trials: int, pairs: int) 
     assert pairs_within(left_s, 10, trials, most=20) == pairs
 
 
+@pytest.mark.parametrize(("left_s", "pairs"), [(120, 6), (119, 0), (300, 15), (600, 20)])
+def test_a_confirmation_keeps_its_time(left_s: float, pairs: int) -> None:
+    assert pairs_within(left_s, 10, 2, most=20, others=1) == pairs
+
+
 def test_fewer_are_enough_where_the_user_says_so() -> None:
     assert pairs_within(45, 10, 3, most=20, least=2) == 2
 

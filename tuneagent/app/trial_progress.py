@@ -10,18 +10,22 @@ from contextlib import suppress
 from tuneagent.measure.rounds import Progress
 from tuneagent.measure.sweeping import Step
 from tuneagent.model.trial import Arm
+from tuneagent.report.safe import safe
 from tuneagent.report.trial_words import change
 from tuneagent.report.values import plural
 
+LONGEST_NAME = 60
+"""Characters of what is tried, on the line."""
+LONGEST_LINE = 400
 _CLEAR = "\r\x1b[K"
 _MINUTE_S = 60
 _STATES = {Arm.A: "as it was", Arm.B: "with the changes"}
 
 
 def line(what: str, now: Progress) -> str:
-    """``rps-spread: round 7, with the changes; 3 pairs of at most 20; at most 4 min left; so far +12.3 %``."""
+    """``rps-spread on eth0: round 7, with the changes; 3 pairs of at most 20; at most 4 min left; so far +12.3 %``."""
     parts = [
-        f"{what}: round {now.round_number}, {_STATES[now.arm]}",
+        f"{safe(what, LONGEST_NAME)}: round {now.round_number}, {_STATES[now.arm]}",
         f"{plural(now.pairs, 'pair')} of at most {now.pairs_max}",
         f"at most {left(now.seconds_left_at_most)} left",
     ]
@@ -62,6 +66,14 @@ def swept(name: str) -> Callable[[Step], None]:
             sys.stderr.flush()
 
     return show
+
+
+def ended(text: str) -> None:
+    """A line that stays, for whom a terminal or a log tells how far a long run has come."""
+    clear()
+    with suppress(OSError):
+        sys.stderr.write(f"{safe(text, LONGEST_LINE)}\n")
+        sys.stderr.flush()
 
 
 def clear() -> None:

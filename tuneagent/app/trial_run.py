@@ -19,6 +19,10 @@ AS_BEFORE = "the machine is as before"
 _NOT_KEPT = "the verdict is to keep the changes, and they could not be kept"
 
 
+def _nobody(_: Progress) -> None:
+    """Where nobody looks."""
+
+
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """What the trials of one command have in common."""
@@ -27,7 +31,7 @@ class Conditions:
     interruptions: Interruptions
     keep: str
     """``auto``: by the verdict; ``always``, ``never``."""
-    progress: Callable[[Progress], None]
+    progress: Callable[[Progress], None] = _nobody
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -16,6 +16,7 @@ from tuneagent.app import (
     policy_files,
     signals,
     trial_load,
+    trial_place,
     trial_progress,
     trial_question,
     trial_run,
@@ -89,7 +90,7 @@ def setting(load: AskedLoad, wishes: Wishes, chosen: Options) -> Iterator[Settin
     ):
         with interruptions.held():
             site.recover()
-        conditions = trial_run.Conditions(store, interruptions, chosen.keep, trial_progress.shown("trial"))
+        conditions = trial_run.Conditions(store, interruptions, chosen.keep)
         yield Setting(site, source, conditions, load, wishes, chosen.guest_agent, chosen.typed)
 
 
@@ -144,8 +145,7 @@ def tried(
     named = trial_scope.Named(nics, domains, made.guest_agent, load_runs=not passive)
     measured = trial_scope.measured(made.source, switching.tried, named)
     changes = tuple(one.change for one in switching.tried)
-    avoided = trial_load.interrupted(measured.seen, measured.scope.nics, changes)
-    spec, placement = trial_load.placed(made.load.spec, measured.seen, avoided)
+    spec, placement = trial_place.of(made.load.spec, measured, changes)
     about = measured.subject, "the changes of a file"
     question = trial_question.question(policies, switching.tried, about, (measured.scope, spec), made.wishes)
     disrupts = any(change.kind in DISRUPTIVE for change in changes)
@@ -154,8 +154,9 @@ def tried(
     bench = trial_run.Bench(
         question, measured.facts | {"the load's processes": placement}, lambda seconds: measuring.measure(seconds, load)
     )
+    conditions = replace(made.conditions, progress=trial_progress.shown(f"{question.policy} on {question.subject}"))
     try:
-        return trial_run.run(bench, switching, made.conditions, confirm=confirm)
+        return trial_run.run(bench, switching, conditions, confirm=confirm)
     finally:
         trial_progress.clear()
 

@@ -27,7 +27,7 @@ LONGEST_BUDGET_MIN = 1440.0
     default=60.0,
     show_default=True,
     metavar="MINUTES",
-    help="No trial is begun that cannot come to a verdict within it.",
+    help="No trial is begun that cannot come to a verdict within it; only the confirmation may end a little later.",
 )
 @trial_options.where
 @trial_store.option

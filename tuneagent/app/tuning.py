@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tuneagent import __version__, rates
-from tuneagent.app import exits, policy_files, trial_load, trialling
+from tuneagent.app import exits, policy_files, trial_load, trial_place, trial_progress, trialling, tuning_scope
 from tuneagent.app.applying import Ask, Planner
 from tuneagent.app.denied import Denied
 from tuneagent.app.switching import Switching
@@ -29,7 +29,7 @@ from tuneagent.model.tuning import Attempt, Tried, Tuning
 from tuneagent.model.view import View
 from tuneagent.observe import snapshot as observe
 from tuneagent.plan.solve import plan
-from tuneagent.report.domain_ranking import by_subject
+from tuneagent.report import tuning_text
 from tuneagent.report.trial_words import why as why_of
 
 if TYPE_CHECKING:
@@ -64,7 +64,6 @@ def run(load: AskedLoad, wishes: Wishes, chosen: Options, budget_s: float) -> in
 
 def _tell(told: Tuning, *, as_json: bool, color: str) -> None:
     from tuneagent.app import output
-    from tuneagent.report import tuning_text
 
     if as_json:
         output.emit_json(tuning_text.to_json(told))
@@ -98,6 +97,7 @@ class _Tuning:
     def _try_each(self) -> None:
         view, found = self._look()
         advice = tuning.ordered(found.advice)
+        tuning_scope.check_is_about_one(advice, view, self.ask)
         for declined in found.declined:
             self.attempts.append(Attempt(declined.policy, declined.subject, Tried.LEFT_OUT, declined.reason))
         for place, one in enumerate(advice):
@@ -108,6 +108,10 @@ class _Tuning:
             self.made.conditions.interruptions.listen()
             one = next(one for one in advice if (one.policy, one.subject) == (before.policy, before.subject))
             self._try(one, view, len(waiting) - place + 1, self._standing())
+
+    def _left_s(self) -> float:
+        """Of the budget."""
+        return self.budget_s - (time.monotonic() - self.began)
 
     def _standing(self) -> str:
         """What a second trial of a policy has that its first had not."""
@@ -122,7 +126,7 @@ class _Tuning:
             looks.append(observe(source, looks[-1] if looks else None, frozenset(self.ask.domains)))
 
         before = observe(source, None, frozenset(self.ask.domains))
-        spec, _ = trial_load.placed(asked.spec, before, trial_load.interrupted(before, self.ask.nics, ()))
+        spec, _ = trial_place.placed(asked.spec, before, trial_place.interrupted(before, self.ask.nics, ()))
         seconds = self.made.wishes.round_s
         try:
             trial_load.runner(spec, asked.token)(seconds, Hooks(began=look, ended=look), SWITCH_S)
@@ -140,15 +144,18 @@ class _Tuning:
         reason = self._attempt(advice, view, waiting, said)
         if reason:
             self.attempts.append(Attempt(advice.policy, advice.subject, Tried.LEFT_OUT, said + reason))
+        left = f"; at most {trial_progress.left(max(0.0, self._left_s()))} of the budget left"
+        trial_progress.ended(tuning_text.line(self.attempts[-1]) + left)
 
     def _attempt(self, advice: Advice, view: View, waiting: int, said: str) -> str:
         """Why it is left out; empty where it was tried."""
-        ask = _asked(advice, view, self.ask)
+        ask = tuning_scope.asked(advice, view, self.ask)
         if ask is None:
             return "--on and --domain name something else"
         wishes = self.made.wishes
-        left_s = self.budget_s - (time.monotonic() - self.began)
-        pairs = tuning.pairs_within(left_s, self.pair_s, waiting, wishes.pairs_max, wishes.pairs_min)
+        left_s = self._left_s()
+        confirmed = 1 if self.winners else 0  # with one that stands already, a winner is the second
+        pairs = tuning.pairs_within(left_s, self.pair_s, waiting, wishes.pairs_max, wishes.pairs_min, others=confirmed)
         if not pairs:
             return f"the budget has {max(0.0, left_s):.0f} s left, too little for a verdict"
         planner = Planner(ask, self.made.source)
@@ -203,7 +210,11 @@ class _Tuning:
         switching = trialling.switched(self.made, self._plan_of_all)
         trialling.guarded(self.made, switching, in_container=self.ask.in_container)
         policies = policy_files.named(names, self.ask.directories)
-        return trialling.tried(self.made, switching, policies, (self.ask.nics, self.ask.domains))
+        wishes = self.made.wishes
+        pairs = tuning.pairs_within(self._left_s(), self.pair_s, 1, wishes.pairs_max, wishes.pairs_min)
+        most = max(pairs, wishes.pairs_min)  # a little beyond the budget, for unconfirmed all that won is lost
+        made = replace(self.made, wishes=replace(wishes, pairs_max=most))
+        return trialling.tried(made, switching, policies, (self.ask.nics, self.ask.domains))
 
     def _plan_of_all(self) -> Sequence[PlannedChange]:
         return tuple(chain.from_iterable(one.planner.plan() for one in self.winners))
@@ -231,32 +242,3 @@ def _became(trial: Trial) -> Tried:
         return Tried.FAILED
     kept = trial.kept and trial.verdict is not None and trial.verdict.decision is Decision.KEEP
     return Tried.KEPT if kept else Tried.TAKEN_BACK
-
-
-def _asked(advice: Advice, view: View, ask: Ask) -> Ask | None:
-    """What the command line of its apply would ask for; None where the user named something else."""
-    nics, domains = _names(advice.subject, view)
-    if ask.nics and nics and not set(nics) & set(ask.nics):
-        return None
-    if ask.domains and domains and not set(domains) & set(_keys(view, ask.domains)):
-        return None
-    return replace(ask, policies=(advice.policy,), nics=nics[:1], domains=domains)
-
-
-def _keys(view: View, names: Sequence[str]) -> Iterator[str]:
-    for name in names:
-        found = view.hypervisor.find(name) if view.hypervisor is not None else None
-        if found is not None:
-            yield found.key
-
-
-def _names(subject: str, view: View) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The interface, by all names that it goes by, and the virtual machine that a subject is."""
-    domain = by_subject(view.hypervisor).get(subject)
-    if domain is None:
-        return ((subject,) if view.after.nic(subject) is not None else ()), ()
-    interfaces = domain.definition.interfaces if domain.definition is not None else ()
-    found = next((one for one in interfaces if domain.subject_of(one) == subject), None)
-    if found is None:
-        return (), (domain.key,)
-    return tuple(filter(None, (found.target, found.mac, str(found.position)))), (domain.key,)

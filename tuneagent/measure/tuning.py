@@ -41,12 +41,15 @@ def _harmed(one: Attempt) -> bool:
     return verdict is not None and any(guard.failed for guard in verdict.guards)
 
 
-def pairs_within(seconds_left: float, pair_s: float, trials_left: int, most: int, least: int = PAIRS_LEAST) -> int:
+def pairs_within(
+    seconds_left: float, pair_s: float, trials_left: int, most: int, least: int = PAIRS_LEAST, *, others: int = 0
+) -> int:
     """How many pairs the next of ``trials_left`` trials may measure; 0 where there is no time for a verdict.
 
     Each trial has an equal share of the time that is left. A share that is too small for a verdict becomes the least
-    that is enough: the first of the order have more to gain than those that then go without.
+    that is enough: the first of the order have more to gain than those that then go without. But ``others`` of the
+    trials that follow keep the time of their least: a confirmation, without which all that won is lost.
     """
-    if pair_s <= 0 or trials_left < 1 or seconds_left < least * pair_s:
+    if pair_s <= 0 or trials_left < 1 or seconds_left < (1 + others) * least * pair_s:
         return 0
     return min(most, max(least, int(seconds_left / trials_left // pair_s)))

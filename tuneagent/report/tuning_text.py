@@ -43,6 +43,12 @@ def to_json(told: Tuning) -> dict[str, Any]:
     }
 
 
+def line(one: Attempt) -> str:
+    """An attempt as it ends: ``rps-off on eth0: won; transactions/s +50.8 %, …``."""
+    why = one.why if one.trial is None or one.trial.verdict is None else words.headline(one.trial)
+    return f"{safe(one.policy)} on {safe(one.subject)}: {_WORDS[one.became]}; {safe(why, LONGEST_WHY).rstrip('.')}"
+
+
 def headline(told: Tuning) -> str:
     """What stands in the end, in one sentence."""
     tried = len({(one.policy, one.subject) for one in told.attempts if one.became is not Tried.LEFT_OUT})
