@@ -48,7 +48,14 @@ undo: Both values are written back.
 def reported(place: Domain | Guest, words: str, seconds: float = TRIAL_SECONDS) -> dict[str, Any]:
     """What a trial or a tuning said; the seconds are those that it may take in the lab."""
     told: dict[str, Any] = json.loads(place.run(words, seconds).checked())
+    for one in (told, *told.get("attempts", ())):
+        print(told_in_short(one))  # pytest -rP shows what was measured  # noqa: T201
     return told
+
+
+def told_in_short(one: dict[str, Any]) -> str:
+    """The line that a person would note of a report or of one attempt of a tuning."""
+    return " ".join(str(one[key]) for key in ("policy", "became", "headline", "why") if one.get(key))
 
 
 def tried(place: Domain | Guest, words: str) -> dict[str, Any]:
