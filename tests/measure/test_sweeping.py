@@ -85,8 +85,46 @@ def test_an_interrupt_is_raised_on_when_the_machine_is_put_back() -> None:
 
 
 def test_what_cannot_be_measured_ends_it_with_the_reason() -> None:
-    hands = replace(Bench().hands(), measure=lambda _: Measured(2.0, {}, {METRIC: "no packets"}))
-    assert conduct(PLAN, hands).why.endswith("could not be measured: no packets")
+    seconds = list[float]()
+
+    def measure(asked_s: float) -> Measured:
+        seconds.append(asked_s)
+        return Measured(asked_s, {}, {METRIC: "no packets"})
+
+    done = conduct(PLAN, replace(Bench().hands(), measure=measure))
+    assert done.why.startswith("too many rounds did not count; the last, of ")
+    assert done.why.endswith("could not be measured: no packets")
+    assert len(seconds) == 1 + PLAN.blocks
+
+
+def test_a_round_that_does_not_count_is_measured_again_at_once() -> None:
+    bench, recorded = Bench(), list[tuple[str, int, str]]()
+
+    def measure(seconds: float) -> Measured:
+        found = bench.measure(seconds)
+        return replace(found, unused="the server stalled") if len(bench.log) == 3 else found
+
+    def record(value: str, block: int, found: Measured) -> None:
+        recorded.append((value, block, found.unused))
+
+    done = conduct(PLAN, replace(bench.hands(), measure=measure, record=record))
+    first = orders(PLAN)[0]
+    assert (len(done.blocks), done.why) == (12, "")
+    assert bench.log[:5] == [first[0], first[1], first[2], first[2], first[3]]
+    assert [one for one in recorded if one[2]] == [(first[2], 1, "the server stalled")]
+    assert not any(one.unused for block in done.blocks for one in block.values())
+
+
+def test_a_round_whose_cpu_a_neighbour_took_is_measured_again() -> None:
+    bench = Bench()
+
+    def measure(seconds: float) -> Measured:
+        stolen = 40.0 if len(bench.log) == 4 * 5 + 1 else 1.0  # in the sixth block
+        return replace(bench.measure(seconds), steal_percent=stolen)
+
+    done = conduct(PLAN, replace(bench.hands(), measure=measure))
+    assert (len(done.blocks), len(bench.log)) == (12, 4 * 12 + 1)
+    assert {one.steal_percent for block in done.blocks for one in block.values()} == {1.0}
 
 
 def test_that_the_machine_cannot_be_put_back_is_told() -> None:

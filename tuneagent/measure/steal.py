@@ -31,9 +31,14 @@ def _why(one: Round, counted: Sequence[Round]) -> str:
         for other in counted
         if other.arm is one.arm and other.number != one.number and other.steal_percent is not None
     ]
-    if one.steal_percent is None or len(others) < OTHERS_LEAST:
+    return taken(one.steal_percent, others)
+
+
+def taken(percent: float | None, others: Sequence[float]) -> str:
+    """Why a round of so much steal does not count beside the steal of ``others`` like it; empty where it does."""
+    if percent is None or len(others) < OTHERS_LEAST:
         return ""
     usual = median(others)
-    if one.steal_percent <= max(usual + POINTS, usual * TIMES):
+    if percent <= max(usual + POINTS, usual * TIMES):
         return ""
     return "a neighbour took the CPU: far more steal than in the other rounds"

@@ -1,6 +1,7 @@
 """A sweep over the values of one tunable: randomised blocks, the curve with its intervals, and the knee. Pure.
 
-Each block measures every value once, in an order of its own, so that what drifts slowly falls on all values alike.
+Each block measures every value once, in an order of its own, so that what drifts slowly falls on all values alike. A
+round that does not count is measured again at once.
 """
 
 from __future__ import annotations
@@ -8,14 +9,17 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tuneagent.measure.effect import PAIRS_LEAST, USUAL, Data, Pair, effect
 from tuneagent.measure.rounds import Measured, RoundError
+from tuneagent.measure.steal import taken
 from tuneagent.measure.student import tail
 from tuneagent.model.sweep import Knee, Point
 from tuneagent.model.trial import Better
 
+_AGAIN_LEAST = 4
+"""Rounds of a sweep that may be measured again; as many as it has blocks where these are more."""
 Block = Mapping[str, Measured]
 """By value."""
 
@@ -39,7 +43,7 @@ class SweepHands:
     wait: Callable[[float], None]
     restore: Callable[[], None]
     record: Callable[[str, int, Measured], None] = lambda _value, _block, _measured: None
-    """A round of a value, with the number of its block from 1."""
+    """A round of a value, with the number of its block from 1; also one that does not count and is measured again."""
     progress: Callable[[Step], None] = lambda _: None
 
 
@@ -79,10 +83,10 @@ def conduct(plan: Plan, hands: SweepHands) -> Swept:
     A failure is told; whatever else is raised is raised on once the machine is put back.
     """
     blocks: list[dict[str, Measured]] = []
-    why = ""
+    why, sweeping = "", _Sweeping(plan, hands)
     try:
         for number, order in enumerate(orders(plan), 1):
-            blocks.append(_block(plan, hands, number, order))
+            blocks.append(sweeping.block(number, order))
     except (RoundError, OSError) as error:
         why = str(error) or type(error).__name__
     except BaseException as error:
@@ -95,27 +99,55 @@ def conduct(plan: Plan, hands: SweepHands) -> Swept:
     return Swept(tuple(blocks), why)
 
 
+class _Sweeping:
+    """A sweep while it runs."""
+
+    def __init__(self, plan: Plan, hands: SweepHands) -> None:
+        self._plan, self._hands = plan, hands
+        self._again = max(_AGAIN_LEAST, plan.blocks)
+        self._steal: dict[str, list[float]] = {value: [] for value in plan.values}
+
+    def block(self, number: int, order: Sequence[str]) -> dict[str, Measured]:
+        """Every value once, those that are measured again at once."""
+        plan, block = self._plan, dict[str, Measured]()
+        for place, value in enumerate(order):
+            left = ((plan.blocks - number + 1) * len(order) - place) * (plan.round_s + plan.settle_s)
+            self._hands.progress(Step(value, number, plan.blocks, left))
+            block[value] = self._counting(value, number)
+        return block
+
+    def _counting(self, value: str, number: int) -> Measured:
+        """A round that counts. RoundError where too many do not."""
+        while True:
+            found = self._round(value, number)
+            if not found.unused:
+                return found
+            self._again -= 1
+            if self._again < 0:
+                raise RoundError(f"too many rounds did not count; the last, of {value}: {found.unused}")
+
+    def _round(self, value: str, number: int) -> Measured:
+        self._hands.switch(value)
+        self._hands.wait(self._plan.settle_s)
+        found = self._hands.measure(self._plan.round_s)
+        found = replace(found, unused=found.unused or self._why_unused(value, found))
+        self._hands.record(value, number, found)
+        if not found.unused and found.steal_percent is not None:
+            self._steal[value].append(found.steal_percent)
+        return found
+
+    def _why_unused(self, value: str, found: Measured) -> str:
+        metric = self._plan.metric
+        if not math.isfinite(found.metrics.get(metric, math.nan)):
+            return f"{metric} could not be measured: {found.missing.get(metric, 'no reason was given')}"
+        return taken(found.steal_percent, self._steal[value])
+
+
 def _put_back(hands: SweepHands, reason: BaseException) -> None:
     try:
         hands.restore()
     except (RoundError, OSError) as error:
         reason.add_note(f"and the machine could not be put back: {error}")
-
-
-def _block(plan: Plan, hands: SweepHands, number: int, order: Sequence[str]) -> dict[str, Measured]:
-    block: dict[str, Measured] = {}
-    for place, value in enumerate(order):
-        left = ((plan.blocks - number + 1) * len(order) - place) * (plan.round_s + plan.settle_s)
-        hands.progress(Step(value, number, plan.blocks, left))
-        hands.switch(value)
-        hands.wait(plan.settle_s)
-        found = hands.measure(plan.round_s)
-        hands.record(value, number, found)
-        if found.unused or not math.isfinite(found.metrics.get(plan.metric, math.nan)):
-            reason = found.unused or found.missing.get(plan.metric, "no reason was given")
-            raise RoundError(f"{plan.metric} at {value} could not be measured: {reason}")
-        block[value] = found
-    return block
 
 
 def curve(plan: Plan, blocks: Sequence[Block]) -> tuple[Point, ...]:
