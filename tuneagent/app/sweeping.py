@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from tuneagent import __version__
-from tuneagent.app import exits, trial_load, trial_place, trial_progress, trial_question, trial_scope, trialling
-from tuneagent.app.applying import DISRUPTIVE
+from tuneagent.app import exits, trial_progress, trialling
 from tuneagent.app.denied import Denied
-from tuneagent.app.measuring import Measuring
 from tuneagent.app.switching import Switching
 from tuneagent.app.trialling import Setting
 from tuneagent.measure import sweeping
 from tuneagent.measure.rounds import Measured, RoundError
 from tuneagent.measure.verdict import judge
 from tuneagent.model.apply_report import PlannedChange
-from tuneagent.model.load import LoadKind
 from tuneagent.model.nic import Nic
 from tuneagent.model.sweep import Sweep
 from tuneagent.model.trial import Arm, Question, Round, Trial, TrialState
@@ -92,29 +89,12 @@ def _switching(made: Setting, name: str, value: str, nic: Nic | None) -> Switchi
 
 def _measured(made: Setting, chosen: Options, what: Swept, switchings: Mapping[str, Switching]) -> Sweep:
     first = next(iter(switchings.values()))
-    passive = made.load.spec.kind is LoadKind.PASSIVE
-    named = trial_scope.Named(chosen.ask.nics, chosen.ask.domains, made.guest_agent, load_runs=not passive)
-    measured = trial_scope.measured(made.source, first.tried, named)
-    spec, placement = trial_place.of(made.load.spec, measured, ())
-    question = trial_question.question((), (), (measured.subject, what.name), (measured.scope, spec), made.wishes)
-    disrupts = any(one.change.kind in DISRUPTIVE for one in first.tried)
-    load = trial_load.runner(spec, made.load.token, trialling.LINK_UP_S if disrupts else 0.0)
-    measuring = Measuring(made.source, measured.scope, measured.connect_guest)
-    facts = measured.facts | {"the load's processes": placement}
-    records = _Records(made.conditions.store, question, facts, what, switchings)
-    plan = sweeping.Plan(
-        what.values, question.primary, question.better, question.pairs_max, question.round_s, question.settle_s,
-        question.seed,
-    )  # fmt: skip
+    bench = trialling.bench(made, first.tried, (), (chosen.ask.nics, chosen.ask.domains), what.name)
+    plan = _plan(what, bench.question)
+    records = _Records(made.conditions.store, bench.question, bench.facts, what, switchings)
     switch = _Switch(switchings)
-    hands = sweeping.SweepHands(
-        switch=switch,
-        measure=lambda seconds: measuring.measure(seconds, load),
-        wait=time.sleep,
-        restore=switch.restore,
-        record=records.add,
-        progress=trial_progress.swept(what.name),
-    )
+    progress = trial_progress.swept(what.name)
+    hands = sweeping.SweepHands(switch, bench.measure, time.sleep, switch.restore, records.add, progress)
     try:
         outcome = sweeping.conduct(plan, hands)
     except BaseException as error:
@@ -126,13 +106,25 @@ def _measured(made: Setting, chosen: Options, what: Swept, switchings: Mapping[s
     return Sweep(
         version=__version__,
         name=what.name,
-        subject=measured.subject,
+        subject=bench.question.subject,
         metric=plan.metric,
         blocks=len(outcome.blocks),
         points=sweeping.curve(plan, outcome.blocks),
         knee=sweeping.knee(plan, outcome.blocks),
         trials=records.numbers,
         why=outcome.why,
+    )
+
+
+def _plan(what: Swept, question: Question) -> sweeping.Plan:
+    return sweeping.Plan(
+        values=what.values,
+        metric=question.primary,
+        better=question.better,
+        blocks=question.pairs_max,
+        round_s=question.round_s,
+        settle_s=question.settle_s,
+        seed=question.seed,
     )
 
 

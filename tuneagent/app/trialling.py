@@ -140,25 +140,36 @@ def tried(
     confirm: bool = True,
 ) -> Trial:
     """One trial, to its end. ``names``: of interfaces and of virtual machines that the command line named."""
+    one = bench(made, switching.tried, policies, names, "the changes of a file")
+    question = one.question
+    conditions = replace(made.conditions, progress=trial_progress.shown(f"{question.policy} on {question.subject}"))
+    try:
+        return trial_run.run(one, switching, conditions, confirm=confirm)
+    finally:
+        trial_progress.clear()
+
+
+def bench(
+    made: Setting,
+    planned: Sequence[PlannedChange],
+    policies: Sequence[Policy],
+    names: tuple[tuple[str, ...], tuple[str, ...]],
+    otherwise: str,
+) -> trial_run.Bench:
+    """What measures such changes, and the question; ``otherwise`` is how it is called where no policy is tried."""
     nics, domains = names
     passive = made.load.spec.kind is LoadKind.PASSIVE
     named = trial_scope.Named(nics, domains, made.guest_agent, load_runs=not passive)
-    measured = trial_scope.measured(made.source, switching.tried, named)
-    changes = tuple(one.change for one in switching.tried)
+    measured = trial_scope.measured(made.source, planned, named)
+    changes = tuple(one.change for one in planned)
     spec, placement = trial_place.of(made.load.spec, measured, changes)
-    about = measured.subject, "the changes of a file"
-    question = trial_question.question(policies, switching.tried, about, (measured.scope, spec), made.wishes)
+    about = measured.subject, otherwise
+    question = trial_question.question(policies, planned, about, (measured.scope, spec), made.wishes)
     disrupts = any(change.kind in DISRUPTIVE for change in changes)
     load = trial_load.runner(spec, made.load.token, LINK_UP_S if disrupts else 0.0)
     measuring = Measuring(made.source, measured.scope, measured.connect_guest)
-    bench = trial_run.Bench(
-        question, measured.facts | {"the load's processes": placement}, lambda seconds: measuring.measure(seconds, load)
-    )
-    conditions = replace(made.conditions, progress=trial_progress.shown(f"{question.policy} on {question.subject}"))
-    try:
-        return trial_run.run(bench, switching, conditions, confirm=confirm)
-    finally:
-        trial_progress.clear()
+    facts = measured.facts | {"the load's processes": placement}
+    return trial_run.Bench(question, facts, lambda seconds: measuring.measure(seconds, load))
 
 
 def tell(trial: Trial, *, as_json: bool, color: str) -> None:
