@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from tests.measure.make import question
-from tuneagent.measure.rounds import PARTNER, Hands, Measured, Outcome, Progress, RoundError, conduct
+from tuneagent.measure.rounds import Hands, Measured, Outcome, Progress, RoundError, conduct
+from tuneagent.measure.steal import PARTNER
+from tuneagent.model.load import LoadKind, LoadSpec
 from tuneagent.model.trial import Arm, Decision, Question, Round, TrialState
 
 Measure = Callable[[int, Arm, float], Measured]
@@ -165,10 +167,24 @@ def test_a_first_round_that_does_not_count_has_no_partner() -> None:
 def test_a_round_whose_cpu_was_taken_is_measured_again_also_where_that_is_seen_later() -> None:
     _, outcome = run(lambda n, arm, s: level(n, arm, s, steal_percent=30.0 if n == 2 else 1.0 + n / 10))
     lost = {one.number: one.unused for one in outcome.rounds if one.unused}
-    assert lost == {1: PARTNER, 2: "a neighbour took the CPU: far more steal than in the other rounds"}
+    assert lost == {1: PARTNER, 2: "the CPU was taken: far more steal than is usual in its arm"}
     assert len(outcome.rounds) == 14
     orders = Counter(arm for arm, one in zip(firsts(outcome), outcome.rounds[::2], strict=True) if not one.unused)
     assert set(orders.values()) == {3}, "both orders equally often"
+
+
+def test_what_the_change_itself_costs_is_not_left_out_as_a_neighbours_doing() -> None:
+    """B takes the CPU from itself in every third round, and is slow there."""
+
+    def measure(number: int, arm: Arm, seconds: float) -> Measured:
+        bad = arm is Arm.B and number % 6 in {0, 1}
+        found = level(number, arm, seconds, steal_percent=30.0 if bad else 1.0)
+        return replace(found, metrics={name: value * (0.3 if bad else 1) for name, value in found.metrics.items()})
+
+    _, outcome = run(measure, pairs_max=20)
+    assert outcome.verdict is not None
+    assert outcome.verdict.decision is not Decision.KEEP
+    assert sum(one.unused not in {"", PARTNER} for one in outcome.rounds) == 2
 
 
 @pytest.mark.parametrize("seconds", [1.0, 20.0, float("nan")])
@@ -187,6 +203,33 @@ def test_rounds_that_never_count_end_the_trial_and_the_machine_is_put_back() -> 
     assert outcome.arm is None
 
 
+def out_of_time(after: int, measure: Measure, **changes: Any) -> tuple[Machine, Outcome]:
+    """A trial whose time is over once so many rounds were measured."""
+    machine = Machine(measure)
+    hands = replace(machine.hands(), in_time=lambda: len(machine.arms) < after)
+    return machine, conduct(question(**changes), hands)
+
+
+def test_when_its_time_is_over_what_counts_is_judged() -> None:
+    _, outcome = out_of_time(16, nothing, pairs_max=40)
+    assert (outcome.state, len(outcome.rounds)) == (TrialState.DONE, 16)
+    assert outcome.verdict is not None
+    assert outcome.verdict.decision is Decision.UNDECIDED
+
+
+def test_when_its_time_is_over_too_early_it_has_failed_and_the_machine_is_put_back() -> None:
+    machine, outcome = out_of_time(9, level)
+    assert (outcome.state, len(outcome.rounds)) == (TrialState.FAILED, 10)
+    assert outcome.why == "its time was over after 5 pairs that count: no verdict"
+    assert machine.done[-1] == "restore"
+
+
+def test_a_program_for_whole_seconds_may_take_some_more() -> None:
+    whole = LoadSpec(LoadKind.IPERF3)
+    _, outcome = run(lambda n, arm, s: level(n, arm, s + 1.5), round_s=1, load=whole)
+    assert not any(one.unused for one in outcome.rounds)
+
+
 def test_enough_pairs_for_a_verdict_are_not_thrown_away_with_those_that_do_not_count() -> None:
     def measure(number: int, arm: Arm, seconds: float) -> Measured:
         return replace(nothing(number, arm, seconds), unused="the server stalled" if number > 14 else "")
@@ -196,7 +239,7 @@ def test_enough_pairs_for_a_verdict_are_not_thrown_away_with_those_that_do_not_c
     assert outcome.verdict is not None
     assert outcome.verdict.primary is not None
     assert outcome.verdict.primary.pairs == 7
-    assert outcome.verdict.notes == ("53 rounds do not count: the server stalled",)
+    assert outcome.verdict.notes == ("53 rounds do not count (53 of A, 0 of B): the server stalled",)
 
 
 @pytest.mark.parametrize("error", [RoundError("the server died"), OSError(5, "Input/output error")])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.measure.make import one
-from tuneagent.measure.steal import stolen
+from tuneagent.measure.steal import TAKEN, stolen
 from tuneagent.model.trial import Arm, Round
 
 
@@ -34,3 +36,15 @@ def test_what_does_not_count_already_is_neither_told_again_nor_compared_with() -
     some = rounds(Arm.A, 1.0, 2.0, 3.0)
     lost = one(9, 9, Arm.A, {}, steal_percent=30.0, unused="the server stalled")
     assert stolen([*some, lost]) == {}
+
+
+def test_what_falls_on_one_arm_alone_is_left_out_twice_and_not_more() -> None:
+    some = [*rounds(Arm.A, 1.0, 1.1, 1.2, 1.3), *rounds(Arm.B, 30.0, 1.0, 31.0, 1.1, 32.0, 1.2, 0.9)]
+    assert list(stolen(some)) == [11, 13]
+    lost = [replace(one, unused=TAKEN) if one.number in {11, 13} else one for one in some]
+    assert stolen(lost) == {}
+
+
+def test_what_falls_on_both_is_left_out_of_both() -> None:
+    some = [*rounds(Arm.A, 30.0, 1.0, 31.0, 1.1, 1.2, 0.9), *rounds(Arm.B, 30.0, 1.0, 31.0, 1.1, 32.0, 1.2, 0.9)]
+    assert len(stolen(some)) == 5

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.measure.make import GUARDS, of, one, question, rounds
+from tuneagent.measure.steal import PARTNER, TAKEN
 from tuneagent.measure.verdict import ended, judge
 from tuneagent.model.load import LoadKind, LoadResult, LoadSpec
 from tuneagent.model.policy import Guard
@@ -126,7 +127,7 @@ def test_rounds_that_do_not_count_do_not() -> None:
     found = verdict(tuple(some))
     assert found.decision is Decision.KEEP
     assert found.primary == verdict(transactions(1.2)).primary
-    assert found.notes == ("12 rounds do not count: stolen",)
+    assert found.notes == ("12 rounds do not count (6 of A, 6 of B): stolen",)
 
 
 def guarded(metric: str, a: float, b: float, *, spread: float = 1) -> tuple[Round, ...]:
@@ -136,6 +137,17 @@ def guarded(metric: str, a: float, b: float, *, spread: float = 1) -> tuple[Roun
     return tuple(
         replace(it, metrics={**it.metrics, metric: levels[it.arm] * SCATTER[it.number - 1] ** spread}) for it in gained
     )
+
+
+@pytest.mark.parametrize(("level", "decision"), [(300.0, Decision.UNDECIDED), (900.0, Decision.KEEP)])
+def test_what_was_set_aside_may_blur_a_verdict(level: float, decision: Decision) -> None:
+    """Who took the CPU is not known: where all rounds together do not point where the verdict does, there is none."""
+    taken = one(26, 13, Arm.B, {"transactions_per_sec": level}, unused=TAKEN)
+    partner = one(25, 13, Arm.A, {"transactions_per_sec": 1000.0}, unused=PARTNER)
+    found = verdict((*transactions(1.2), partner, taken))
+    assert found.decision is decision
+    against = "but with the rounds whose CPU was taken, by whomever, it is" in found.why
+    assert against is (decision is Decision.UNDECIDED)
 
 
 def test_a_gain_is_given_back_where_a_guard_failed() -> None:
@@ -188,6 +200,41 @@ def test_a_single_drop_now_and_then_does_not() -> None:
         replace(it, metrics={**it.metrics, "drops": 1.0 if it.number in {3, 10} else 0.0}) for it in transactions(1.2)
     )
     assert verdict(some, guards=GUARDS).decision is Decision.KEEP
+
+
+def lossy(per_transaction: tuple[float, float], gain: float = 1.6) -> tuple[Round, ...]:
+    """B does more work, and each transaction of an arm has so many retransmits."""
+    per = dict(zip((Arm.A, Arm.B), per_transaction, strict=True))
+    return tuple(
+        replace(it, metrics=it.metrics | {"retransmits": per[it.arm] * it.seconds * it.metrics["transactions_per_sec"]})
+        for it in transactions(gain)
+    )
+
+
+def test_more_work_may_lose_as_much_more() -> None:
+    guards = (Guard("retransmits", 10),)
+    same = verdict(lossy((1e-3, 1e-3)), guards=guards)
+    assert same.decision is Decision.KEEP
+    assert same.guards[0].effect is not None
+    assert abs(same.guards[0].effect.percent or 0) < 0.1
+    told = next(one for one in same.effects if one.metric == "retransmits")
+    assert told.percent is not None
+    assert told.percent > 50, "the table tells what was counted"
+    assert verdict(lossy((1e-3, 1.3e-3)), guards=guards).decision is Decision.REVERT
+
+
+def test_what_the_load_has_to_say_of_its_rounds_is_told() -> None:
+    busy = "the load's own processes were busy all the time: they may be the limit"
+    some = tuple(
+        replace(it, load=LoadResult(5.0, 5000, notes=(busy,) if it.number % 2 else ())) for it in transactions(1.2)
+    )
+    assert verdict(some).notes == (f"the load says of {len(some) // 2} of {len(some)} rounds: {busy}",)
+
+
+def test_where_no_load_is_run_nobody_is_told_to_pin_it() -> None:
+    a = tuple(level * noise for level, noise in zip((950.0, 310.0) * 6, SCATTER, strict=True))
+    found = verdict(of("transactions_per_sec", a, BASE), load=LoadSpec(LoadKind.PASSIVE))
+    assert found.notes[0].endswith("their mean is a value that no round had")
 
 
 def test_a_metric_whose_more_is_better_is_guarded_downwards() -> None:

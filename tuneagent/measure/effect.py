@@ -13,7 +13,7 @@ simulations hold it against heavy-tailed and two-level noise). An exact sign-fli
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple, TypeGuard
@@ -99,11 +99,11 @@ class Data:
         return sample.reversed() if sample else None
 
 
-def complete(rounds: Iterable[Round]) -> tuple[tuple[Round, Round], ...]:
-    """The pairs (A, B) both of whose rounds count, in order."""
+def complete(rounds: Iterable[Round], also: Collection[str] = ()) -> tuple[tuple[Round, Round], ...]:
+    """The pairs (A, B) both of whose rounds count, in order; with those that do not count for one of these reasons."""
     found: dict[int, dict[Arm, Round]] = {}
     for one in rounds:
-        if not one.unused:
+        if not one.unused or one.unused in also:
             found.setdefault(one.pair, {})[one.arm] = one
     return tuple((arms[Arm.A], arms[Arm.B]) for _, arms in sorted(found.items()) if len(arms) == len(Arm))
 

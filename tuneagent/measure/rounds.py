@@ -15,16 +15,17 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 from tuneagent.measure.effect import complete, data, effect
-from tuneagent.measure.steal import stolen
+from tuneagent.measure.steal import PARTNER, stolen
 from tuneagent.measure.verdict import ended, judge, looks_of
-from tuneagent.model.load import LoadResult
+from tuneagent.model.load import WHOLE_SECONDS, LoadResult
 from tuneagent.model.trial import Arm, Effect, Question, Round, TrialState, Verdict
 
-PARTNER = "the other round of its pair does not count"
 _EXTRA_LEAST = 4
 """Pairs that may be measured again; half of the most pairs where that is more."""
 _SHORTEST, _LONGEST = 0.5, 2.0
 """Of the seconds that were asked for; what took less or longer was not that measurement (a suspend, a stall)."""
+_WHOLE_S = 2.0
+"""More, for a program that runs for whole seconds and some before and after those that were asked for."""
 _LONGEST_COST_S = 3600.0
 """Of a round, for the time that is left: a clock that was set is no forecast."""
 
@@ -85,6 +86,8 @@ class Hands:
     record: Callable[[Round], None] = _nobody
     """Each round once it is measured; once more, under its number, where it turns out later that it does not count."""
     progress: Callable[[Progress], None] = _nobody
+    in_time: Callable[[], bool] = lambda: True
+    """Whether there is time for another pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +144,8 @@ class _Conducting:
             self._weigh()
             if ended(self._question, self._rounds):
                 return self._done()
+            if not self._hands.in_time():
+                return self._out_of_time()
         return self._worn_out()
 
     def failed(self, why: str) -> Outcome:
@@ -166,10 +171,19 @@ class _Conducting:
         verdict = judge(self._question, self._rounds)
         return Outcome(TrialState.DONE, tuple(self._rounds), verdict, "", self._arm)
 
+    def _is_enough(self) -> bool:
+        """Whether the pairs that count allow a verdict."""
+        looks = looks_of(self._question).looks
+        return bool(looks) and len(complete(self._rounds)) >= looks[0]
+
+    def _out_of_time(self) -> Outcome:
+        if self._is_enough():
+            return self._done()
+        return self.failed(f"its time was over after {len(complete(self._rounds))} pairs that count: no verdict")
+
     def _worn_out(self) -> Outcome:
         """Too many rounds did not count. What does count may still be enough for a verdict."""
-        looks = looks_of(self._question).looks
-        if looks and len(complete(self._rounds)) >= looks[0]:
+        if self._is_enough():
             return self._done()
         reasons = Counter(one.unused for one in self._rounds if one.unused not in {"", PARTNER})
         reason, count = reasons.most_common(1)[0]
@@ -208,7 +222,8 @@ class _Conducting:
 
     def _why_unused(self, found: Round) -> str:
         asked = self._question.round_s
-        if not _SHORTEST * asked <= found.seconds <= _LONGEST * asked:
+        more = _WHOLE_S if self._question.load.kind in WHOLE_SECONDS else 0.0
+        if not _SHORTEST * asked <= found.seconds <= _LONGEST * asked + more:
             return f"it was not measured for the {asked:g} s that were asked for"
         if not math.isfinite(found.metrics.get(self._question.primary, math.nan)):
             reason = found.missing.get(self._question.primary, "no reason was given")

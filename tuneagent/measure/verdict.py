@@ -18,6 +18,7 @@ from tuneagent.measure.effect import BOOTS_LEAST, PAIRS_LEAST, USUAL, Data, Samp
 from tuneagent.measure.guards import judge_guards
 from tuneagent.measure.notes import notes
 from tuneagent.measure.sequential import Schedule
+from tuneagent.measure.steal import SET_ASIDE
 from tuneagent.measure.student import tail
 from tuneagent.measure.wording import described
 from tuneagent.model.metrics import METRICS, metric
@@ -25,6 +26,8 @@ from tuneagent.model.trial import Better, Decision, Effect, GuardResult, Questio
 
 EARLY = 0.02
 """On either side of the interval that is told where a trial ended before its last look."""
+AGREES = 1.0
+"""Standard errors by which all rounds, also those that were set aside, must point where the verdict does."""
 _MOST_METRICS = 100
 """Effects; a round out of a file may name as many metrics as it likes."""
 
@@ -40,6 +43,8 @@ class _Ruling:
     """Undecided at a look, and the pairs that are left would hardly change that."""
     guards: tuple[GuardResult, ...]
     limits: tuple[float, float] | None
+    against: Effect | None = None
+    """What the rounds that were set aside have against a decision."""
 
     @property
     def final(self) -> bool:
@@ -50,7 +55,7 @@ def judge(question: Question, rounds: Sequence[Round]) -> Verdict:
     """The verdict that these rounds allow."""
     pairs = complete(rounds)
     primary = data(question.primary, pairs, cold=question.cold)
-    ruling = _rule(question, pairs, primary)
+    ruling = _rule(question, pairs, primary, _with_taken(question, rounds))
     told = _told(question, primary, ruling)
     return Verdict(
         decision=ruling.decision,
@@ -69,7 +74,9 @@ def ended(question: Question, rounds: Sequence[Round]) -> bool:
     if len(pairs) >= question.pairs_max:
         return True
     primary = data(question.primary, pairs, cold=question.cold)
-    return len(primary.pairs) in looks_of(question).looks and _rule(question, pairs, primary).final
+    if len(primary.pairs) not in looks_of(question).looks:
+        return False
+    return _rule(question, pairs, primary, _with_taken(question, rounds)).final
 
 
 def looks_of(question: Question) -> Schedule:
@@ -78,13 +85,34 @@ def looks_of(question: Question) -> Schedule:
     return sequential.schedule(max(least, question.pairs_min), question.pairs_max)
 
 
-def _rule(question: Question, pairs: Pairs, primary: Data) -> _Ruling:
+def _with_taken(question: Question, rounds: Sequence[Round]) -> Data:
+    """The primary metric with the rounds that were set aside because their CPU was taken."""
+    return data(question.primary, complete(rounds, SET_ASIDE), cold=question.cold)
+
+
+def _rule(question: Question, pairs: Pairs, primary: Data, with_taken: Data) -> _Ruling:
     schedule = looks_of(question)
     limits = schedule.limits(len(primary.pairs))
     guards = judge_guards(question, pairs, limits[0] if limits else None)
     decision = _decide(question, primary, limits, guards)
+    against = _against(question, decision, with_taken) if len(with_taken.pairs) > len(primary.pairs) else None
+    if against is not None and not any(guard.failed for guard in guards):
+        return _Ruling(Decision.UNDECIDED, hopeless=False, guards=guards, limits=limits, against=against)
     hopeless = decision is Decision.UNDECIDED and _hopeless(question, primary, schedule)
     return _Ruling(decision, hopeless, guards, limits)
+
+
+def _against(question: Question, decision: Decision, with_taken: Data) -> Effect | None:
+    """What all rounds together show, where that speaks against the decision of those that count.
+
+    Who took the CPU is not known: it may have been what the changes set loose. So what was set aside may blur a
+    verdict, and never make one.
+    """
+    gain = with_taken.gain(question.threshold_percent if decision is Decision.KEEP else 0, question.better)
+    if gain is None or decision is Decision.UNDECIDED:
+        return None
+    agrees = gain.t > AGREES if decision is Decision.KEEP else gain.t < -AGREES
+    return None if agrees else effect(with_taken, USUAL, 0, question.better)
 
 
 def _decide(
@@ -150,6 +178,8 @@ def _why(question: Question, ruling: _Ruling, told: Effect | None) -> str:
         return f"{said}: all of it is {_beyond(question)}{_guarded(ruling.guards)}"
     if ruling.decision is Decision.REVERT:
         return f"{said}: worse"
+    if ruling.against is not None:
+        return f"{said}: but with the rounds whose CPU was taken, by whomever, it is {described(ruling.against)}"
     return f"{said}: {_undecided(question, told)}{'; more pairs would hardly decide it' if ruling.hopeless else ''}"
 
 
