@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from tests.load.serving import serving
 pytestmark = pytest.mark.namespaces
 QUICK = ("--round", "0.5", "--settle", "0", "--pairs-max", "6")
 SLOW = ("--round", "30", "--settle", "0")
+ONE_PAIR = ("--round", "0.5", "--settle", "0", "--pairs-max", "1", "--pairs-min", "1")
+BUSY_PACKETS = 1000
 BETTER, WORSE, SAME = "100 150", "150 100", "100 100"
 
 
@@ -143,6 +146,48 @@ def test_transactions_of_a_real_load_are_in_the_record(rig: Rig) -> None:
     assert all(one["metrics"]["packets_per_sec"] > 100 for one in trial["rounds"])
     assert trial["question"]["load"]["cpus"]
     assert "the load's processes" in trial["facts"]
+
+
+def test_without_a_load_somebody_elses_traffic_decides(rig: Rig) -> None:
+    with serving(rig.scratch, address=THERE, before=rig.there) as server:
+        reach = ("--to", f"{THERE}:{server.port}", "--token-file", rig.scratch / "token")
+        words = rig.words("load", "run", *reach, "--seconds", "60")
+        traffic = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment())
+        try:
+            assert until(lambda: int(rig.value("/sys/class/net/v0/statistics/tx_packets")) > BUSY_PACKETS)
+            passive = ("--load", "passive", "--primary", "bits_per_sec")
+            done = rig.run("trial", "--plan", rig.plan(), *ONE_PAIR, *rig.places, *passive)
+        finally:
+            traffic.kill()
+            traffic.communicate()
+    assert (done.code, done.err) == (0, "")
+    (trial,) = rig.trials()
+    assert (trial["question"]["primary"], trial["question"]["better"]) == ("bits_per_sec", "up")
+    for one in trial["rounds"]:
+        assert one["metrics"]["bits_per_sec"] > 8 * 64 * one["metrics"]["packets_per_sec"] / 2
+        assert one["metrics"]["segments_per_sec"] > 100
+        assert "transactions_per_sec" in one["missing"]
+
+
+@pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
+def test_bulk_data_decides_by_its_bits(rig: Rig) -> None:
+    serve = subprocess.Popen(
+        [*rig.there, "iperf3", "-s", "-B", THERE, "-p", "5201"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    try:
+        listens = [*rig.there, "ss", "-Hltn", "sport = 5201"]
+        assert until(lambda: bool(subprocess.run(listens, capture_output=True, check=True).stdout))
+        load = ("--load", "iperf3", "--to", f"{THERE}:5201", "--connections", "1")
+        done = rig.run("trial", "--plan", rig.plan(), "--round", "1", *ONE_PAIR[2:], *rig.places, *load)
+    finally:
+        serve.kill()
+        serve.communicate()
+    (trial,) = rig.trials()
+
+    assert done.code == 0, done.err
+    assert (trial["question"]["primary"], trial["question"]["better"]) == ("bits_per_sec", "up")
+    assert all(one["metrics"]["bits_per_sec"] > 1e6 for one in trial["rounds"])
+    assert "throughput" in done.out
 
 
 def test_somebody_else_s_change_in_a_round_fails_the_trial_and_is_left(rig: Rig) -> None:

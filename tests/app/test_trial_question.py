@@ -74,6 +74,9 @@ def test_the_user_decides_otherwise_and_says_which_way_where_nobody_knows() -> N
         ("vhost_cpu_percent", RR, HERE, "only a hypervisor sees it"),
         ("exits_per_packet", LoadSpec(LoadKind.PASSIVE), HERE, "only a hypervisor sees it"),
         ("latency_p99_us", LoadSpec(LoadKind.IPERF3, "192.0.2.2"), HERE, "no metric of such a trial"),
+        ("interrupts_per_packet", LoadSpec(LoadKind.PASSIVE), DOMAIN, "only the guest tells it"),
+        ("packets_per_sec", LoadSpec(LoadKind.PASSIVE), Scope(), "no virtio NIC here"),
+        ("bits_per_sec", LoadSpec(LoadKind.PASSIVE), Scope(), "no virtio NIC here"),
         ("transactions_per_sec", LoadSpec(LoadKind.COMMAND, command=("x",)), HERE, "no metric of such a trial"),
     ],
 )
@@ -128,14 +131,33 @@ def test_where_it_cannot_keep_away_that_is_said(seen: Snapshot) -> None:
 
 
 def test_the_load_keeps_away_from_a_virtual_machines_threads() -> None:
-    """web1's vCPUs are pinned to CPUs 2 and 3, its vhost worker may run on 0 and 1."""
+    """web1's vCPUs are pinned to CPUs 2 and 3, its vhost worker and its emulator may run on 0 and 1."""
     domain, host = made.domain_view(), made.host(8)
     move = Change(TunableKind.VHOST_AFFINITY, Target(), "", "0-1", "5", "", "", None)
+    emulator = Change(TunableKind.EMULATOR_PIN, Target(), "", "0-1", "7", "", "", None)
 
     assert trial_place.serving(host, domain, ()).cpus == CpuSet.of(range(4))
     assert trial_place.serving(host, domain, (move,)).cpus == CpuSet.of((0, 1, 2, 3, 5))
+    assert trial_place.serving(host, domain, (emulator,)).cpus == CpuSet.of((0, 1, 2, 3, 7))
     spec, told = trial_place.placed(replace(RR, processes=3), host, trial_place.serving(host, domain, (move,)))
     assert (spec.cpus, told) == ((4, 6, 7), "on CPUs 4,6-7, away from the virtual machine's threads")
+
+
+@pytest.mark.parametrize(
+    ("spec", "wanted"),
+    [
+        (replace(RR, processes=2), 2),
+        (LoadSpec(LoadKind.SOCKPERF, "192.0.2.2", connections=5), 5),
+        (LoadSpec(LoadKind.NETPERF, "192.0.2.2", connections=3), 3),
+        (LoadSpec(LoadKind.IPERF3, "192.0.2.2", connections=4), 4),
+        (LoadSpec(LoadKind.NEPER, "192.0.2.2", connections=64, processes=3), 3),
+        (LoadSpec(LoadKind.COMMAND, command=("x",)), 1),
+    ],
+)
+def test_a_load_gets_a_cpu_for_each_process_or_thread(spec: LoadSpec, wanted: int) -> None:
+    host = made.host(16)
+    placed, _ = trial_place.placed(spec, host, NOTHING)
+    assert placed.cpus == tuple(range(16 - wanted, 16))
 
 
 def test_threads_that_may_be_anywhere_leave_no_cpu_free() -> None:

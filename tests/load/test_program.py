@@ -13,6 +13,7 @@ from tuneagent.load import program
 from tuneagent.load.errors import LoadError
 from tuneagent.load.hooks import NO_HOOKS, Hooks
 from tuneagent.load.program import Output, Plan
+from tuneagent.model.cpuset import CpuSet
 
 
 def run(
@@ -56,6 +57,17 @@ def test_it_is_pinned() -> None:
     assert done.out.split()[-1] == str(cpu)
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
+def test_one_program_has_all_cpus_for_its_threads_and_several_have_one_each() -> None:
+    cpus = tuple(sorted(os.sched_getaffinity(0)))[:2]
+    shown = ("sh", "-c", "grep Cpus_allowed_list /proc/self/status")
+    (alone,) = program.run(Plan((shown,), 0.0, 0.1, 20.0, cpus), NO_HOOKS)
+    both = program.run(Plan((shown, shown), 0.0, 0.1, 20.0, cpus), NO_HOOKS)
+
+    assert alone.out.split()[-1] == str(CpuSet.of(cpus))
+    assert [one.out.split()[-1] for one in both] == [str(cpu) for cpu in cpus]
+
+
 def test_what_does_not_end_is_killed_with_all_that_it_started(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     with pytest.raises(LoadError, match=r"sh did not end within 0\.5 s"):
@@ -93,6 +105,15 @@ def test_hooks_are_called_once_each_also_when_it_ends_early() -> None:
     run("true", hooks=Hooks(lambda: told.append("began"), lambda: told.append("ended")))
 
     assert told == ["began", "ended"]
+
+
+def test_hooks_are_not_called_for_what_ended_before_its_measured_seconds() -> None:
+    """It has not found its server, so that it can be run again as if nothing had been."""
+    told: list[str] = []
+    plan = Plan((("false",),), 5.0, 0.1, 20.0)
+    (done,) = program.run(plan, Hooks(lambda: told.append("began"), lambda: told.append("ended")))
+
+    assert (done.code, told) == (1, [])
 
 
 def test_hooks_are_called_while_it_runs() -> None:

@@ -11,6 +11,7 @@ from tests import make
 from tests import make_hypervisor as made
 from tuneagent.measure import domain_side
 from tuneagent.measure.metrics import PASSIVE, metrics
+from tuneagent.measure.rounds import Measured
 from tuneagent.measure.scope import Scope
 from tuneagent.model.contention import Contention, SpinVisibility
 from tuneagent.model.histogram import bucket_of
@@ -286,3 +287,14 @@ def test_no_transactions_and_no_latency_are_no_zero() -> None:
     assert told.metrics["transactions_per_sec"] == 0
     assert told.missing["cpu_per_transaction_us"] == "no transaction came to its end"
     assert told.missing["latency_p99_us"] == "the load measures no latency"
+
+
+def test_a_program_that_ran_for_longer_on_either_side_had_the_same_rate_within() -> None:
+    def told(*, wider: bool, seconds: float) -> Measured:
+        result = load(transactions=round(50_000 * seconds), seconds=seconds, wider=wider, client_cpu_s=0.1 * seconds)
+        return metrics(guest_view(), result, INSIDE)
+
+    whole = told(wider=True, seconds=1.5 * make.SECONDS)
+    assert whole.metrics["cpu_per_transaction_us"] == pytest.approx((0.7 - 0.1) / 50_000 * 1e6)
+    assert "differ by more than 5%" in told(wider=False, seconds=1.5 * make.SECONDS).missing["cpu_per_transaction_us"]
+    assert "differ by more than 5%" in told(wider=True, seconds=0.5 * make.SECONDS).missing["cpu_per_transaction_us"]

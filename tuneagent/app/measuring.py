@@ -79,7 +79,7 @@ class Measuring:
         self.prepare()
         self._cost = LooksCost(0.0, 0.0)
         try:
-            load = run_load(seconds, Hooks(began=self._look, ended=self._look), self.cool_down_s)
+            load = run_load(seconds, Hooks(began=self._begin, ended=self._look), self.cool_down_s)
         except LoadError as error:
             raise RoundError(f"the load: {error}") from error
         if len(self._looks) != 2:  # noqa: PLR2004 - both edges
@@ -107,6 +107,12 @@ class Measuring:
         uuid = domain.definition.uuid if domain.definition is not None else None
         process = QemuProcess(domain.pid or 0, uuid, domain.name)
         return lean_look.Wanted(frozenset(), process, frozenset(one.tap.name for one in domain.taps))
+
+    def _begin(self) -> None:
+        """The first look; what a load that failed and is run again had looked at is forgotten."""
+        self._looks = []
+        self._cost = LooksCost(0.0, 0.0)
+        self._look()
 
     def _look(self) -> None:
         if self._whole is None:

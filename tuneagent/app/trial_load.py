@@ -86,7 +86,10 @@ def asked(
 
 
 def runner(spec: LoadSpec, token: str, patience_s: float = 0.0) -> RunLoad:
-    """Runs the load once a round. For ``patience_s`` it waits for a server that cannot be had yet: a link comes up."""
+    """Runs the load once a round. For ``patience_s`` it waits for a server that cannot be had yet: a link comes up.
+
+    Of a program nobody knows whether it found its server: within that time it is run again whatever it failed of.
+    """
 
     def run(seconds: float, hooks: Hooks, cool_down_s: float) -> LoadResult:
         end = time.monotonic() + patience_s
@@ -97,7 +100,7 @@ def runner(spec: LoadSpec, token: str, patience_s: float = 0.0) -> RunLoad:
                     spec, seconds, token=token, warm_up_s=WARM_UP_S, cool_down_s=cool_down_s, hooks=once.hooks
                 )
             except LoadError:
-                if once.began or time.monotonic() >= end:
+                if (once.began and spec.kind in loads.OWN) or time.monotonic() >= end:
                     raise
                 time.sleep(_AGAIN_S)
                 continue

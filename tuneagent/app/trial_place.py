@@ -19,7 +19,10 @@ from tuneagent.report.values import plural
 
 ENOUGH_CPUS = 4
 """With fewer the load cannot keep away from what it measures."""
-_SERVE = frozenset({ThreadRole.VCPU, ThreadRole.VHOST})
+_ONE_A_CONNECTION = frozenset({LoadKind.SOCKPERF, LoadKind.NETPERF, LoadKind.IPERF3})
+"""Programs of one connection each, or with a thread for each."""
+_SERVE = frozenset({ThreadRole.VCPU, ThreadRole.VHOST, ThreadRole.EMULATOR})
+_PLACES = (TunableKind.VHOST_AFFINITY, TunableKind.EMULATOR_PIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +51,17 @@ def placed(spec: LoadSpec, seen: Snapshot, avoided: Avoided) -> tuple[LoadSpec, 
         return spec, "not pinned, for which CPUs there are is not known: rounds may fall into two groups"
     free = online - avoided.cpus
     apart = len(online) >= ENOUGH_CPUS and bool(free)
-    cpus = tuple(free if apart else online)[-spec.processes :]
+    cpus = tuple(free if apart else online)[-workers(spec) :]
     told = f"away from {avoided.what}" if apart else f"where {avoided.what} may be too"
     few = "" if len(online) >= ENOUGH_CPUS else f", for it has {plural(len(online), 'CPU')}"
     return replace(spec, cpus=cpus), f"on CPUs {CpuSet.of(cpus)}, {told}{few}"
+
+
+def workers(spec: LoadSpec) -> int:
+    """How many processes or threads of a load want a CPU of their own."""
+    if spec.kind in _ONE_A_CONNECTION:
+        return max(spec.processes, spec.connections)
+    return spec.processes
 
 
 def interrupted(seen: Snapshot, names: Sequence[str], changes: Sequence[Change]) -> Avoided:
@@ -65,12 +75,12 @@ def interrupted(seen: Snapshot, names: Sequence[str], changes: Sequence[Change])
 
 
 def serving(seen: Snapshot, domain: DomainView, changes: Sequence[Change]) -> Avoided:
-    """CPUs where a virtual machine's vCPU and vhost threads may run in either state, with their siblings.
+    """CPUs where a virtual machine's vCPUs, vhost workers and emulator may run in either state, with their siblings.
 
     All CPUs where one of them may run anywhere or was not told: nothing can then be called free.
     """
     threads = [one.thread for one in domain.threads if one.thread.role in _SERVE]
-    taken = _named(changes, TunableKind.VHOST_AFFINITY)
+    taken = _named(changes, *_PLACES)
     for thread in threads:
         taken |= thread.affinity or _usable(seen)
     return Avoided(_with_siblings(seen, taken if threads else _usable(seen)), "the virtual machine's threads")
@@ -87,11 +97,11 @@ def _with_siblings(seen: Snapshot, taken: CpuSet) -> CpuSet:
     return taken
 
 
-def _named(changes: Sequence[Change], kind: TunableKind) -> CpuSet:
+def _named(changes: Sequence[Change], *kinds: TunableKind) -> CpuSet:
     """By the new values of these changes."""
     found = CpuSet()
     for change in changes:
-        if change.kind is kind:
+        if change.kind in kinds:
             found |= _parsed(change.new)
     return found
 

@@ -96,6 +96,12 @@ def pin(cpus: Sequence[int], place: int) -> None:
         os.sched_setaffinity(0, {cpus[place % len(cpus)]})
 
 
+def pin_to_all(cpus: Sequence[int]) -> None:
+    """Lets this process, and what it will start, run on these CPUs only; nothing without any."""
+    if cpus:
+        os.sched_setaffinity(0, cpus)
+
+
 def check_pins(cpus: Sequence[int]) -> None:
     """LoadError where a process cannot be pinned to one of these CPUs: before there is one."""
     before = os.sched_getaffinity(0)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 from tuneagent.load import client, command, iperf3, limits, neper, netperf, sockperf
 from tuneagent.load.errors import LoadError
 from tuneagent.load.hooks import NO_HOOKS, Hooks
-from tuneagent.model.load import LoadKind, LoadResult, LoadSpec
+from tuneagent.model.load import WHOLE_SECONDS, LoadKind, LoadResult, LoadSpec
 
 OWN = frozenset({LoadKind.TCP_RR, LoadKind.UDP_RR})
 """Kinds that need `tuneagent load serve` on the other side, and its token."""
@@ -42,7 +43,8 @@ def run(
         return _passive(seconds, warm_up_s, hooks)
     if spec.kind is not LoadKind.COMMAND and not spec.host:
         raise LoadError(f"{spec.kind} needs the address of its server")
-    return _ADAPTERS[spec.kind](spec, seconds, warm_up_s, hooks)
+    result = _ADAPTERS[spec.kind](spec, seconds, warm_up_s, hooks)
+    return replace(result, wider=spec.kind in WHOLE_SECONDS)
 
 
 def _passive(seconds: float, warm_up_s: float, hooks: Hooks) -> LoadResult:

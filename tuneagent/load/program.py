@@ -84,7 +84,10 @@ def _started(command: Sequence[str], plan: Plan, place: int) -> _Running:
 
     def in_child() -> None:
         children.die_with(parent)
-        children.pin(plan.cpus, place)
+        if len(plan.commands) > 1:
+            children.pin(plan.cpus, place)
+        else:  # its threads and children share what the load was given
+            children.pin_to_all(plan.cpus)
 
     try:
         process = subprocess.Popen(  # noqa: S603 - an argument vector: the operator's own, or an adapter's
@@ -122,7 +125,8 @@ def _watch(running: Sequence[_Running], plan: Plan, hooks: Hooks) -> None:
             for one in running:
                 if (cpu := children.last_cpu(one.process.pid)) is not None:
                     one.cpus.add(cpu)
-    _pass(edges, float("inf"))  # they ended before
+    if len(edges) < 2 or not plan.warm_up_s:  # noqa: PLR2004 - both edges: then they ended before all that is measured
+        _pass(edges, float("inf"))
 
 
 def _pass(edges: list[tuple[float, Callable[[], None] | None]], now: float) -> None:

@@ -21,6 +21,10 @@ class LoadKind(StrEnum):
     """No load: the machine's own packets and segments."""
 
 
+WHOLE_SECONDS = frozenset({LoadKind.SOCKPERF, LoadKind.NETPERF, LoadKind.NEPER, LoadKind.IPERF3})
+"""Programs that run for whole seconds, and measure their own warming up too."""
+
+
 @dataclass(frozen=True, slots=True)
 class LoadSpec:
     """What is to be sent. A closed loop waits for each answer; an open loop sends at ``rate_per_sec`` regardless."""
@@ -79,6 +83,8 @@ class LoadResult:
     client_cpus: tuple[int, ...] = ()
     """CPUs on which the load's processes were seen."""
     notes: tuple[str, ...] = ()
+    wider: bool = False
+    """Whether ``seconds`` hold more on either side than was asked for: a program that runs for whole seconds."""
 
     @property
     def per_sec(self) -> float | None:
