@@ -60,7 +60,7 @@ def measured(source: Source, planned: Iterable[PlannedChange], named: Named) -> 
     subject = ", ".join(filter(None, subjects))
     if meant:
         return _of_domain(view, meant[0], subject, subjects, named)
-    nics = _nics(view, planned, named)
+    nics = _nics(view, planned, named) or tuple(nic.name for nic in view.after.virtio_nics)
     scope = Scope(nics=nics, client_measured=named.load_runs)
     return Measured(scope, view.after, subject, dict(_facts(view.after, nics)), None)
 
@@ -115,7 +115,7 @@ def _interfaces(domain: DomainView) -> tuple[DomainInterface, ...]:
 
 
 def _nics(view: View, planned: tuple[PlannedChange, ...], named: Named) -> tuple[str, ...]:
-    """The interfaces that are changed; of what is about the whole machine those that were named, else none."""
+    """The interfaces that are changed; of what is about the whole machine those that were named."""
     there = {nic.name: nic for nic in view.after.nics or ()}
     by_mac = {nic.mac: nic.name for nic in there.values() if nic.mac is not None}
     found = dict.fromkeys(named.nics)

@@ -23,6 +23,12 @@ _FROM_OUTSIDE = frozenset(
 )
 """A machine does not see these of itself."""
 
+_OF_GUEST = frozenset(
+    {"interrupts_per_sec", "interrupts_per_packet", "lock_waits_per_sec", "softnet_squeezes_per_sec", names.SEGMENTS}
+)
+"""Its hypervisor does not see these."""
+_OF_NICS = frozenset({names.PACKETS, "interrupts_per_sec", "interrupts_per_packet", names.CPU_PER_PACKET, "drops"})
+
 
 def never(metric: str, kind: LoadKind, scope: Scope) -> str:
     """Why no round of such a trial can have this metric; empty where one may."""
@@ -30,6 +36,11 @@ def never(metric: str, kind: LoadKind, scope: Scope) -> str:
         return f"no metric of such a trial; there are: {', '.join(sorted(_named(kind)))}"
     if metric in _FROM_OUTSIDE and scope.domain is None:
         return "only a hypervisor sees it of its virtual machines: try it there, with --domain NAME"
+    if metric in _OF_GUEST and scope.domain is not None and not scope.guest:
+        return "only the guest tells it, and it is not asked: that needs its agent, and no --no-guest-agent"
+    of_nics = metric in _OF_NICS or (metric == names.BITS and kind is LoadKind.PASSIVE)
+    if of_nics and scope.domain is None and not scope.nics:
+        return "no virtio NIC here: name an interface by --on"
     return ""
 
 

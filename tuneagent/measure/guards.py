@@ -2,19 +2,25 @@
 
 Holm (1979): the most significant of m guards must undercut a m-th of the probability, the next a (m-1)-th, and so on
 until one does not; so that the chance of one false alarm among all stays what it is for one.
+
+Drops and retransmits are counts of a round: they are compared at equal work, or a gain would fail its own guards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import fmean
 
 from tuneagent.measure.effect import USUAL, Data, data, effect
 from tuneagent.measure.student import tail
 from tuneagent.measure.wording import described
-from tuneagent.model.metrics import measured_name, metric
+from tuneagent.model.metrics import BITS, COUNTS, PACKETS, TRANSACTIONS, measured_name, metric
 from tuneagent.model.policy import Guard
 from tuneagent.model.trial import Better, Effect, GuardResult, Question, Round
+
+_WORK = (TRANSACTIONS, BITS, PACKETS)
+"""What a round has done, in the order in which it is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,7 @@ def judge_guards(
 
 
 def _look(guard: Guard, pairs: Iterable[tuple[Round, Round]], *, cold: bool, due: bool) -> _Looked:
-    found = data(measured_name(guard.metric), pairs, cold=cold)
+    found = data(measured_name(guard.metric), _at_equal_work(measured_name(guard.metric), pairs), cold=cold)
     seen = effect(found, USUAL)
     if seen is None:
         return _Looked(guard, None, 1.0, f"{_title(guard)}: not measured, so not guarded")
@@ -52,6 +58,26 @@ def _look(guard: Guard, pairs: Iterable[tuple[Round, Round]], *, cold: bool, due
     if not due or not found.enough:
         return _Looked(guard, seen, 1.0, f"{_title(guard)}: {described(seen)}: too few rounds to judge")
     return _Looked(guard, seen, tail(beyond.t, beyond.df) if beyond else 1.0, "")
+
+
+def _at_equal_work(name: str, pairs: Iterable[tuple[Round, Round]]) -> tuple[tuple[Round, Round], ...]:
+    """Counts (drops) as they would be had all rounds done as much: what does half as much again may lose as much more.
+
+    By transactions, else bits, else packets; as they are where one of the rounds tells none of these.
+    """
+    pairs = tuple(pairs)
+    both = [one for pair in pairs for one in pair]
+    measure = next((name for name in _WORK if both and all(one.metrics.get(name, 0) > 0 for one in both)), None)
+    if name not in COUNTS or measure is None:
+        return pairs
+    work = {id(one): one.metrics[measure] * one.seconds for one in both}
+    usual = fmean(work.values())
+    return tuple((_scaled(a, name, usual / work[id(a)]), _scaled(b, name, usual / work[id(b)])) for a, b in pairs)
+
+
+def _scaled(one: Round, name: str, factor: float) -> Round:
+    value = one.metrics.get(name)
+    return one if value is None else replace(one, metrics=one.metrics | {name: value * factor})
 
 
 def _worse(found: Data) -> Better:

@@ -185,7 +185,9 @@ def _lock_waits(view: View) -> Figure:
 
 
 def _segments(view: View) -> Figure:
-    """/proc/net/snmp's InSegs and OutSegs: tcp_v4_rcv counts one for what GRO has merged, tcp_transmit_skb each."""
+    """/proc/net/snmp's InSegs and OutSegs (net/ipv4): tcp_v4_rcv counts one for what GRO has merged, __tcp_transmit_skb
+    each segment that TSO will cut, but none that is sent again.
+    """
     told = view.protocols
     reason = why(view, "protocols", "the protocols' counters are not known")
     parts = (told.tcp_in_segments_per_sec, told.tcp_out_segments_per_sec) if told is not None else (None,)

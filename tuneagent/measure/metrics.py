@@ -120,9 +120,14 @@ def _own_unit(load: LoadResult) -> dict[str, Figure]:
 
 
 def _apart(seen: Seen, load: LoadResult) -> str:
-    """Why the counters may not be divided by the load's transactions; empty where they may."""
+    """Why the counters may not be divided by the load's transactions; empty where they may.
+
+    Both are rates: a load that ran for longer on either side had the same one within.
+    """
     if seen.seconds is None:
         return ""  # then each figure has its own reason
+    if load.wider and load.seconds >= seen.seconds:
+        return ""
     longer, shorter = max(seen.seconds, load.seconds), min(seen.seconds, load.seconds)
     if longer - shorter <= MOST_APART * longer + _ROUNDING:
         return ""

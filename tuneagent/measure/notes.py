@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tuneagent.measure.groups import two_groups
 from tuneagent.model.figure import figure
+from tuneagent.model.load import LoadKind
 from tuneagent.model.metrics import metric
 from tuneagent.model.trial import Arm, Question, Round
 
+_MOST_SAID, _LONGEST_SAID = 4, 200
 _MOST = 20
 """Notes; more would not be read."""
 
@@ -17,7 +19,7 @@ _MOST = 20
 def notes(question: Question, rounds: Sequence[Round], pairs: Sequence[tuple[Round, Round]]) -> tuple[str, ...]:
     """Each in one sentence."""
     counted = [one for pair in pairs for one in pair]
-    found = (*_groups(question, counted), *_moved(counted), *_unused(rounds), *_missing(counted))
+    found = (*_groups(question, counted), *_moved(counted), *_said(counted), *_unused(rounds), *_missing(counted))
     return found[:_MOST]
 
 
@@ -34,7 +36,9 @@ def _groups(question: Question, counted: Sequence[Round]) -> Iterator[str]:
 
 
 def _advice(question: Question) -> str:
-    return "" if question.load.cpus else "; pin the load's processes, which were not, and try again"
+    if question.load.cpus or question.load.kind is LoadKind.PASSIVE:
+        return ""
+    return "; pin the load's processes, which were not, and try again"
 
 
 def _moved(counted: Iterable[Round]) -> Iterator[str]:
@@ -44,9 +48,19 @@ def _moved(counted: Iterable[Round]) -> Iterator[str]:
         yield f"the load's processes moved between rounds, over CPUs {', '.join(map(str, cpus[:16]))}"
 
 
+def _said(counted: Sequence[Round]) -> Iterator[str]:
+    """What the load itself has to say of its rounds."""
+    notes = Counter(note for one in counted if one.load for note in dict.fromkeys(one.load.notes[:_MOST]))
+    for note, count in notes.most_common(_MOST_SAID):
+        yield f"the load says of {count} of {len(counted)} rounds: {note[:_LONGEST_SAID]}"
+
+
 def _unused(rounds: Iterable[Round]) -> Iterator[str]:
-    for reason, count in Counter(one.unused for one in rounds if one.unused).most_common():
-        yield f"{count} round{' does' if count == 1 else 's do'} not count: {reason}"
+    """By reason, and of which arm: what falls on one arm alone may be what B does."""
+    unused = Counter((one.unused, one.arm) for one in rounds if one.unused)
+    for reason in dict.fromkeys(reason for (reason, _), _ in unused.most_common()):
+        a, b = unused[reason, Arm.A], unused[reason, Arm.B]
+        yield f"{a + b} round{' does' if a + b == 1 else 's do'} not count ({a} of A, {b} of B): {reason}"
 
 
 def _missing(counted: Iterable[Round]) -> Iterator[str]:

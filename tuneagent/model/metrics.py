@@ -15,7 +15,13 @@ CPU_PER_PACKET = "cpu_per_packet_us"
 
 METRICS = (
     Metric(TRANSACTIONS, "/s", Better.UP, "transactions/s"),
-    Metric(PACKETS, "/s", Better.UP, "packets/s", "as the interfaces count them: one for all segments of a batch"),
+    Metric(
+        PACKETS,
+        "/s",
+        Better.UP,
+        "packets/s",
+        "as the interfaces count them: virtio and taps one for all segments of a batch",
+    ),
     Metric(
         BITS,
         "bit/s",
@@ -28,8 +34,8 @@ METRICS = (
         "/s",
         Better.NEITHER,
         "TCP segments/s",
-        "where no load is run: of all of the machine's connections, sent ones as they are on the wire, received ones "
-        "as GRO has merged them",
+        "where no load is run: of all connections of this network namespace, without those that are sent again; "
+        "received ones as GRO has merged them",
     ),
     Metric("exits_per_sec", "/s", Better.NEITHER, "exits/s"),
     Metric(EXITS_PER_TRANSACTION, "", Better.DOWN, "exits per transaction"),
@@ -113,6 +119,9 @@ MAY_BE_ZERO = frozenset(
     }
 )
 """Nothing is a good value of these: B is compared with A by difference, because a ratio to nothing says nothing."""
+
+COUNTS = frozenset({"drops", "retransmits"})
+"""Counted over a round, whose length in work is not always the same: a guard compares them at equal work."""
 
 _OF_GUARDS = {"cpu_per_transaction": CPU_PER_TRANSACTION, "latency_p99": "latency_p99_us"}
 """Policies name what they guard without its unit."""
