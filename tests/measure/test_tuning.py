@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests import make_trials
-from tuneagent.measure.tuning import again, expected_percent, ordered, pairs_within
+from tuneagent.measure.tuning import again, expected_percent, ordered, pairs_least, pairs_within, primary_of_all
 from tuneagent.model.identity import Role
 from tuneagent.model.plan import Advice
 from tuneagent.model.policy import Disruption, Expectation
@@ -54,7 +54,7 @@ def test_how_many_pairs_a_budget_allows(left_s: float, trials: int, pairs: int) 
 
 @pytest.mark.parametrize(("left_s", "pairs"), [(120, 6), (119, 0), (300, 15), (600, 20)])
 def test_a_confirmation_keeps_its_time(left_s: float, pairs: int) -> None:
-    assert pairs_within(left_s, 10, 2, most=20, others=1) == pairs
+    assert pairs_within(left_s, 10, 2, most=20, kept_s=60) == pairs
 
 
 def test_fewer_are_enough_where_the_user_says_so() -> None:
@@ -79,3 +79,21 @@ def test_what_a_guard_has_failed_is_not_tried_again(*, failed: bool) -> None:
     guards = tuple(replace(one, failed=failed) for one in trial.verdict.guards)
     lost = Attempt("lost", "eth0", Tried.TAKEN_BACK, "", replace(trial, verdict=replace(trial.verdict, guards=guards)))
     assert again([lost, Attempt("won", "eth0", Tried.KEPT, "")]) == (() if failed else (lost,))
+
+
+@pytest.mark.parametrize(("least", "most", "needed"), [(1, 20, 6), (8, 20, 8), (6, 6, 6), (2, 4, 4)])
+def test_how_many_pairs_a_verdict_needs(least: int, most: int, needed: int) -> None:
+    assert pairs_least(least, most) == needed
+
+
+def test_what_decides_of_all_is_what_decided_each_or_what_it_is_for() -> None:
+    def won(primary: str, became: Tried = Tried.KEPT) -> Attempt:
+        trial = make_trials.pin()
+        return Attempt("p", "s", became, "", replace(trial, question=replace(trial.question, primary=primary)))
+
+    exits, transactions = won("exits_per_transaction"), won("transactions_per_sec")
+    assert primary_of_all([exits, exits]) == "exits_per_transaction"
+    assert primary_of_all([exits, transactions]) == "transactions_per_sec"
+    assert primary_of_all([exits, replace(transactions, became=Tried.TAKEN_BACK)]) == "exits_per_transaction"
+    assert primary_of_all([won("interrupts_per_packet"), won("exits_per_packet")]) == "interrupts_per_packet"
+    assert primary_of_all([]) is None

@@ -32,6 +32,8 @@ class Conditions:
     keep: str
     """``auto``: by the verdict; ``always``, ``never``."""
     progress: Callable[[Progress], None] = _nobody
+    in_time: Callable[[], bool] = lambda: True
+    """Whether there is time for another pair of rounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ class _Running:
             restore=self._switching.restore,
             record=self._record,
             progress=self._conditions.progress,
+            in_time=self._conditions.in_time,
         )
 
     def _record(self, one: Round) -> None:

@@ -11,6 +11,7 @@ from tuneagent.app import options, trial_load, trial_options, trial_store
 from tuneagent.app.applying import Ask
 from tuneagent.app.trial import Options
 from tuneagent.app.trial_options import Wishes, taken
+from tuneagent.measure.effect import PAIRS_LEAST
 
 LONGEST_BUDGET_MIN = 1440.0
 
@@ -49,6 +50,8 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     given["seed"] = trial_question.seed(given["seed"])
     wishes = Wishes(**taken(given, trial_options.WISHES))
     wishes.check()
+    if wishes.pairs_max < PAIRS_LEAST:
+        raise click.UsageError(f"--pairs-max: tune decides, and a verdict needs {PAIRS_LEAST} pairs or more")
     load = trial_load.asked(**taken(given, trial_load.NAMES), words=ctx.meta.get(trial_options.WORDS, ()))
     ask = Ask(
         policies=tuple(dict.fromkeys(given.pop("policies"))),

@@ -6,12 +6,22 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from statistics import median
 from typing import TYPE_CHECKING
 
 import click
 
 from tuneagent import __version__, rates
-from tuneagent.app import exits, policy_files, trial_load, trial_place, trial_progress, trialling, tuning_scope
+from tuneagent.app import (
+    exits,
+    policy_files,
+    trial_load,
+    trial_place,
+    trial_progress,
+    trial_scope,
+    trialling,
+    tuning_scope,
+)
 from tuneagent.app.applying import Ask, Planner
 from tuneagent.app.denied import Denied
 from tuneagent.app.switching import Switching
@@ -81,12 +91,11 @@ class _Tuning:
     began: float = field(default_factory=time.monotonic)
     attempts: list[Attempt] = field(default_factory=list)
     winners: list[_Winner] = field(default_factory=list)
-    pair_s: float = 0.0
+    pairs_s: list[float] = field(default_factory=list)
+    """What a pair of each trial so far has taken."""
 
     def run(self) -> Tuning:
         """Whatever is raised, the machine is as before."""
-        wishes = self.made.wishes
-        self.pair_s = 2 * (wishes.round_s + wishes.settle_s + SWITCH_S)
         try:
             self._try_each()
             return self._ended()
@@ -113,6 +122,18 @@ class _Tuning:
         """Of the budget."""
         return self.budget_s - (time.monotonic() - self.began)
 
+    def _pair_s(self, *, at_most: bool = False) -> float:
+        """What a pair of rounds is likely to take, or at most took."""
+        wishes = self.made.wishes
+        planned = 2 * (wishes.round_s + wishes.settle_s + SWITCH_S)
+        return max(planned, (max if at_most else median)(self.pairs_s or (planned,)))
+
+    def _confirmation_s(self) -> float:
+        """That must be kept free: with one that stands already, another winner is the second."""
+        wishes = self.made.wishes
+        least = tuning.pairs_least(wishes.pairs_min, wishes.pairs_max)
+        return least * self._pair_s(at_most=True) if self.winners else 0.0
+
     def _standing(self) -> str:
         """What a second trial of a policy has that its first had not."""
         won = dict.fromkeys(self.attempts[one.place].policy for one in self.winners)
@@ -125,8 +146,8 @@ class _Tuning:
         def look() -> None:
             looks.append(observe(source, looks[-1] if looks else None, frozenset(self.ask.domains)))
 
-        before = observe(source, None, frozenset(self.ask.domains))
-        spec, _ = trial_place.placed(asked.spec, before, trial_place.interrupted(before, self.ask.nics, ()))
+        named = trial_scope.Named(self.ask.nics, self.ask.domains, self.made.guest_agent)
+        spec, _ = trial_place.of(asked.spec, trial_scope.measured(source, (), named), ())
         seconds = self.made.wishes.round_s
         try:
             trial_load.runner(spec, asked.token)(seconds, Hooks(began=look, ended=look), SWITCH_S)
@@ -153,9 +174,10 @@ class _Tuning:
         if ask is None:
             return "--on and --domain name something else"
         wishes = self.made.wishes
-        left_s = self._left_s()
-        confirmed = 1 if self.winners else 0  # with one that stands already, a winner is the second
-        pairs = tuning.pairs_within(left_s, self.pair_s, waiting, wishes.pairs_max, wishes.pairs_min, others=confirmed)
+        left_s, least = self._left_s(), tuning.pairs_least(wishes.pairs_min, wishes.pairs_max)
+        pairs = tuning.pairs_within(
+            left_s, self._pair_s(), waiting, wishes.pairs_max, least, kept_s=self._confirmation_s()
+        )
         if not pairs:
             return f"the budget has {max(0.0, left_s):.0f} s left, too little for a verdict"
         planner = Planner(ask, self.made.source)
@@ -166,13 +188,19 @@ class _Tuning:
             trialling.guarded(self.made, switching, in_container=ask.in_container)
         except Denied as denied:  # of this policy, and no reason to lose what has won
             return denied.message
-        self._measure(advice, planner, switching, pairs, said)
+        try:
+            self._measure(advice, planner, switching, pairs, said)
+        except click.UsageError as error:  # what decides cannot be had of this one; nothing was switched yet
+            return error.message
         return ""
 
     def _measure(self, advice: Advice, planner: Planner, switching: Switching, pairs: int, said: str) -> None:
         began = time.monotonic()
         wishes = self.made.wishes
-        made = replace(self.made, wishes=replace(wishes, pairs_max=pairs, pairs_min=min(pairs, wishes.pairs_min)))
+        ends = began + self._left_s() - self._confirmation_s()
+        conditions = replace(self.made.conditions, in_time=lambda: time.monotonic() < ends)
+        fewer = replace(wishes, pairs_max=pairs, pairs_min=min(pairs, wishes.pairs_min))
+        made = replace(self.made, wishes=fewer, conditions=conditions)
         policies = policy_files.named((advice.policy,), self.ask.directories)
         try:
             trial = trialling.tried(made, switching, policies, (self.ask.nics, self.ask.domains), confirm=False)
@@ -189,9 +217,10 @@ class _Tuning:
             self.winners.append(_Winner(len(self.attempts) - 1, planner, switching))
 
     def _learn(self, trial: Trial, seconds: float) -> None:
-        """How long a pair really takes."""
-        if trial.rounds:
-            self.pair_s = max(self.pair_s, 2 * seconds / len(trial.rounds))
+        """How long a pair really takes, with what was measured again; a trial that failed tells nothing of it."""
+        effect = trial.verdict.primary if trial.verdict is not None else None
+        if trial.state is TrialState.DONE and effect is not None and effect.pairs:
+            self.pairs_s.append(seconds / effect.pairs)
 
     def _ended(self) -> Tuning:
         if len(self.winners) < 2:  # noqa: PLR2004 - of one, its own trial was against the machine as it was
@@ -211,13 +240,17 @@ class _Tuning:
         trialling.guarded(self.made, switching, in_container=self.ask.in_container)
         policies = policy_files.named(names, self.ask.directories)
         wishes = self.made.wishes
-        pairs = tuning.pairs_within(self._left_s(), self.pair_s, 1, wishes.pairs_max, wishes.pairs_min)
-        most = max(pairs, wishes.pairs_min)  # a little beyond the budget, for unconfirmed all that won is lost
-        made = replace(self.made, wishes=replace(wishes, pairs_max=most))
+        least = tuning.pairs_least(wishes.pairs_min, wishes.pairs_max)
+        pairs = tuning.pairs_within(self._left_s(), self._pair_s(at_most=True), 1, wishes.pairs_max, least)
+        most = max(pairs, least)  # a little beyond the budget, for unconfirmed all that won is lost
+        primary = wishes.primary or tuning.primary_of_all(self.attempts)
+        made = replace(self.made, wishes=replace(wishes, pairs_max=most, primary=primary))
         return trialling.tried(made, switching, policies, (self.ask.nics, self.ask.domains))
 
     def _plan_of_all(self) -> Sequence[PlannedChange]:
-        return tuple(chain.from_iterable(one.planner.plan() for one in self.winners))
+        """Of one target the later winner's value: it won with the earlier one's standing."""
+        every = chain.from_iterable(one.planner.plan() for one in self.winners)
+        return tuple({(one.change.kind, one.change.target): one for one in every}.values())
 
     def _told(self, together: Trial | None, numbers: tuple[int, ...], why: str = "") -> Tuning:
         seconds = time.monotonic() - self.began

@@ -56,7 +56,8 @@ def headline(told: Tuning) -> str:
     if told.transactions:
         return f"Kept: {_named(told.kept)}, {of}."
     if told.together is not None:
-        return f"Nothing is kept, {of}: each of {_named(told.kept)} won alone, and together they were not confirmed."
+        won = f"each of {_named(told.kept)} won when it was tried"
+        return f"Nothing is kept, {of}: {won}, and together they were not confirmed."
     return f"Nothing is kept, {of}; the machine is as before."
 
 
