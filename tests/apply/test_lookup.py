@@ -38,6 +38,17 @@ def test_another_device_in_the_same_place_is_another_device(lookup: Lookup) -> N
     assert caught.value.why is Why.GONE
 
 
+def test_what_was_changed_is_known_by_its_ifindex_under_another_mac_and_name(lookup: Lookup) -> None:
+    known = lookup.known(ETH0)
+    assert known.ifindex is not None
+    assert lookup.nic(replace(known, mac="52:54:00:00:00:01", interface="lan0")).name == "eth0"
+    by_hand = replace(known, bus_address=None, mac="52:54:00:00:00:01")
+    for other in (replace(known, mac="52:54:00:00:00:01", ifindex=99), by_hand):
+        with pytest.raises(Refusal) as caught:
+            lookup.nic(other)
+        assert caught.value.why is Why.GONE
+
+
 def test_an_interrupt_is_known_by_its_queue_and_role(lookup: Lookup) -> None:
     number = trees.Guest(cpus=4, queues=4).irq("output.2")
     assert lookup.irq(replace(ETH0, queue=2, queue_role="output", irq=7)).irq == number

@@ -104,7 +104,7 @@ def test_a_tree_s_map_by_the_name_of_now(tmp_path: Path) -> None:
     maps = QueueMap(machine(tmp_path))
     place = maps.locate(RPS, eth0(2, "rx"))
     assert place.where == "/sys/class/net/eth0/queues/rx-2/rps_cpus"
-    assert place.target == replace(eth0(2, "rx"), interface="eth0")
+    assert place.target == replace(eth0(2, "rx"), interface="eth0", ifindex=2)
     assert maps.read(place) == "00000006"
     assert maps.by_hand(place, "6") == "echo 6 > /sys/class/net/eth0/queues/rx-2/rps_cpus"
     maps.write(place, "9")

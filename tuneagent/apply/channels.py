@@ -56,7 +56,11 @@ class ChannelCount(Defaults):
         device = _Device(nic, self._reported(nic))
         if not device.combined and not (device.reported["rx_max"] and device.reported["tx_max"]):
             raise Refusal(Why.FACT, f"{nic.name}: the driver reports no channels that could be set")
-        return Place(f"ethtool channels of {nic.name}: {'combined' if device.combined else 'rx, tx'}", target, device)
+        return Place(
+            f"ethtool channels of {nic.name}: {'combined' if device.combined else 'rx, tx'}",
+            self._machine.lookup.known(target),
+            device,
+        )
 
     def read(self, place: Place) -> str:
         """The channels in use."""

@@ -114,7 +114,11 @@ class EthtoolSettings(Defaults):
         unknown = [key for key in keys if now[self.fields[key]] is None]
         if unknown:
             raise Refusal(Why.FACT, f"{nic.name}: the driver has no {' and no '.join(unknown)}")
-        return Place(f"ethtool {self.word} of {nic.name}: {', '.join(keys)}", target, Asked(nic, keys, now))
+        return Place(
+            f"ethtool {self.word} of {nic.name}: {', '.join(keys)}",
+            self._machine.lookup.known(target),
+            Asked(nic, keys, now),
+        )
 
     def read(self, place: Place) -> str:
         """The present values of the keys."""

@@ -65,7 +65,11 @@ class IrqAffinity(KernelFile):
     def locate(self, kind: TunableKind, target: Target) -> Place:  # noqa: ARG002 - one kind
         """The file of the interrupt that serves the target's queue now."""
         line = self._machine.lookup.irq(target)
-        return Place(f"/proc/irq/{line.irq}/smp_affinity_list", replace(target, irq=line.irq), _Irq(line))
+        return Place(
+            f"/proc/irq/{line.irq}/smp_affinity_list",
+            replace(self._machine.lookup.known(target), irq=line.irq),
+            _Irq(line),
+        )
 
     def fault(self, value: str) -> str | None:
         """Whatever is no list of CPUs, and the empty one: the architecture would choose for itself."""

@@ -236,7 +236,7 @@ def _seconds(value: Any) -> float:
 _TARGET_CHECKS: dict[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("bus_address", "virtio", "mac", "queue_role", "domain_uuid", "alias", "address"), _exact),
     **dict.fromkeys(("thread_role", "parameter", "unit", "interface", "uri"), _exact),
-    **dict.fromkeys(("queue", "position", "irq", "tid", "start_ticks"), natural),
+    **dict.fromkeys(("queue", "position", "ifindex", "irq", "tid", "start_ticks"), natural),
     "kernel_thread": json_values.boolean,
 }
 _TOLD: dict[str, Callable[[Fields], Any]] = {

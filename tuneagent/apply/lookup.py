@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tuneagent.apply.actuator import Refusal, Why
 from tuneagent.machine.source import Source
 from tuneagent.model.cpuset import CpuSet
@@ -41,14 +43,27 @@ class Lookup:
         """The interface with the target's bus address and MAC; without a bus address its MAC and name.
 
         A bus address alone is no identity: another device may have been plugged in there, and after a migration the
-        same place may hold a device with another address. Refusal with GONE where there is none, or more than one.
+        same place may hold a device with another address. But what was changed is known by its ifindex too, which no
+        other interface gets within a boot: a bond gives its members another MAC, and names change. Refusal with GONE
+        where there is none, or more than one.
         """
-        found = [nic for nic in self.nics() if _is(nic, target)]
+        found = [nic for nic in self.nics() if _is(nic, target)] or self._renamed(target)
         if len(found) > 1:  # the ports of one function, or VLANs on one device
             found = [nic for nic in found if nic.name == target.interface]
         if len(found) != 1:
             raise Refusal(Why.GONE, f"there is no interface with {_words(target)} now")
         return found[0]
+
+    def known(self, target: Target) -> Target:
+        """The target with the interface's name of now and its ifindex. Refusal as :meth:`nic`."""
+        nic = self.nic(target)
+        return replace(target, interface=nic.name, ifindex=nic.ifindex)
+
+    def _renamed(self, target: Target) -> list[Nic]:
+        """The interface that has another name or MAC since it was changed."""
+        if target.ifindex is None:
+            return []
+        return [nic for nic in self.nics() if (nic.ifindex, nic.bus_address) == (target.ifindex, target.bus_address)]
 
     def irq(self, target: Target) -> IrqLine:
         """The interrupt of the target's queue and role. Refusal with GONE where it has none now."""

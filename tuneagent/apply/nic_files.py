@@ -6,7 +6,6 @@ Since Linux 6.13 a write here also sets those of every NAPI instance, which only
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -36,7 +35,7 @@ class NicFile(KernelFile):
         """The interface's file; GONE where the interface is not there now."""
         nic = self._machine.lookup.nic(target)
         path = f"/sys/class/net/{nic.name}/{_FILES[kind]}"
-        return Place(path, replace(target, interface=nic.name))
+        return Place(path, self._machine.lookup.known(target))
 
     def fault(self, value: str) -> str | None:
         """Whatever is no number of 64 bits; the kernel has its own bounds for each (net/core/net-sysfs.c)."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -110,7 +109,7 @@ def _located(machine: Machine, kind: TunableKind, target: Target) -> Place:
     if target.queue not in _queues(nic, direction):
         raise Refusal(Why.GONE, f"{nic.name} has no queue {direction}-{target.queue} now")
     path = f"{_NET}/{nic.name}/queues/{direction}-{target.queue}/{file}"
-    return Place(path, replace(target, interface=nic.name))
+    return Place(path, machine.lookup.known(target))
 
 
 def _queues(nic: Nic, direction: str) -> frozenset[int]:

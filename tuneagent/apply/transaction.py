@@ -62,7 +62,7 @@ class Failed(Exception):  # noqa: N818 - the outcome of a transaction and not an
 
 def key_of(kind: TunableKind, target: Target) -> Key:
     """A target by what identifies it; names and numbers that are for people do not count."""
-    plain = replace(target, start_ticks=None)
+    plain = replace(target, start_ticks=None, ifindex=None)
     if plain.bus_address is not None:
         plain = replace(plain, interface=None)
     return kind, replace(plain, irq=None)

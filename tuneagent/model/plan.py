@@ -69,6 +69,8 @@ class Target:
     unit: str | None = None
     interface: str | None = None
     """Name at the time of the plan, for people."""
+    ifindex: int | None = None
+    """The kernel's number of the interface when it was changed: within a boot it is this one, whatever it is called."""
     irq: int | None = None
     """Number at the time of the plan, for people."""
     tid: int | None = None

@@ -20,7 +20,7 @@ LONGEST_TEXT = 65_536
 """Characters of one value: a line that bans a thousand interrupts has 14,000, an interface's element 2,000."""
 _OF_A_DOMAIN = "domain "
 """How the subject of a virtual machine begins; no interface's name holds a blank."""
-_NUMBERS = frozenset({"queue", "position", "irq", "tid", "start_ticks"})
+_NUMBERS = frozenset({"queue", "position", "ifindex", "irq", "tid", "start_ticks"})
 _TRUTHS = frozenset({"kernel_thread"})
 _CHANGE_KEYS = frozenset(one.name for one in fields(Change)) | {"policy", "subject"}
 _TARGET_KEYS = tuple(one.name for one in fields(Target))
