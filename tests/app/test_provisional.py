@@ -37,6 +37,18 @@ with site.alone(), signals.orderly() as interruptions:
         case "confirm": site.confirm(made.id)
         case "undo": site.undo(made.id, "tried")
 """
+FAILING = (
+    TRYING.partition("    if len(sys.argv)")[0]
+    + """
+    def fails():
+        raise writing.Refusal(writing.Why.FAILED, "no room")
+    try:
+        site.apply(fails, writing.Request("more", (), None, provisional=True), interruptions)
+    except writing.Failed:
+        print("failed", flush=True)
+    sys.stdin.readline()
+"""
+)
 PATIENCE_S = 30.0
 
 
@@ -100,6 +112,20 @@ def test_what_stands_on_one_another_is_given_back_newest_first(tree: Path, tmp_p
         assert process.stdout is not None
         assert [process.stdout.readline() for _ in range(2)] == ["standing\n", "more\n"]
         assert pins(tree)[0] == "3"
+        process.kill()
+
+        assert until(lambda: contents(tree) == before)
+
+
+def test_one_that_fails_leaves_what_stands_with_its_guardian(tree: Path) -> None:
+    before = contents(tree)
+    command = [sys.executable, "-c", FAILING, str(tree), PINS]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()
+    ) as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline() for _ in range(2)] == ["standing\n", "failed\n"]
+        assert contents(tree) != before
         process.kill()
 
         assert until(lambda: contents(tree) == before)

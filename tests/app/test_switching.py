@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 import pytest
@@ -14,7 +14,7 @@ from tuneagent.app.switching import Bounds, Switching
 from tuneagent.measure.rounds import RoundError
 from tuneagent.model.apply_report import PlannedChange
 from tuneagent.model.plan import Change, Target, TunableKind
-from tuneagent.model.transaction import Outcome, State, Transaction
+from tuneagent.model.transaction import EntryStatus, Outcome, Standing, State, Transaction, TransactionStatus
 from tuneagent.model.trial import Arm
 
 STORED, LIVE = TunableKind.DOMAIN_INTERFACE_DRIVER, TunableKind.DOMAIN_INTERFACE_LIVE
@@ -24,10 +24,17 @@ class Machine:
     """A site that does what it is told and remembers it."""
 
     def __init__(
-        self, became: Outcome = Outcome.CHANGED, back: Outcome = Outcome.GIVEN_BACK, failure: str = ""
+        self,
+        became: Outcome = Outcome.CHANGED,
+        back: Outcome = Outcome.GIVEN_BACK,
+        failure: str = "",
+        *,
+        nothing: bool = False,
     ) -> None:
         self.log: list[str] = []
         self.became, self.back, self.failure = became, back, failure
+        self.fact, self.nothing = False, nothing
+        self.stands = Standing.IN_FORCE
 
     def apply(
         self, plan: Callable[[], Sequence[PlannedChange]], request: writing.Request, _: Interruptions
@@ -36,7 +43,7 @@ class Machine:
         if self.failure:
             stuck = make.transaction(id=7, entries=(make.entry(0, outcome=Outcome.STUCK, detail="busy"),))
             raise writing.Failed(stuck if self.became is Outcome.STUCK else None, self.failure)
-        if not kinds:
+        if not kinds or self.nothing:
             return None
         self.log.append(f"{'tried' if request.provisional else 'applied'} {' '.join(kinds)}")
         entries = tuple(make.entry(at, outcome=self.became, detail="busy") for at, _ in enumerate(kinds))
@@ -49,6 +56,14 @@ class Machine:
     def refused(self, planned: Sequence[PlannedChange], *, most: int, with_disk: bool) -> None:
         assert len(planned) <= most
         assert not with_disk
+
+    def known_facts(self, planned: Sequence[PlannedChange]) -> Iterator[str]:
+        yield from (f"{one.change.kind}: not supported" for one in planned if self.fact)
+
+    def status_of(self, number: int) -> TransactionStatus:
+        entry = make.entry(0, outcome=Outcome.CHANGED)
+        one = EntryStatus(entry, self.stands, "7", entry.where, "")
+        return TransactionStatus(make.transaction(id=number, entries=(entry,)), (one,), writer_runs=True)
 
     def confirm(self, number: int) -> None:
         self.log.append(f"confirmed {number}")
@@ -124,9 +139,35 @@ def test_what_is_so_already_is_no_state_of_a_trial_and_may_be_one_of_a_sweep() -
 def test_what_was_not_given_back_is_a_failure(back: Outcome, *, stands: bool) -> None:
     one = switching(Machine(back=back), TunableKind.RPS_CPUS)
     one.switch(Arm.B)
-    with pytest.raises(RoundError, match="was not given back: busy"):
+    said = "was not given back: busy" if stands else "is somebody else's now: busy"
+    with pytest.raises(RoundError, match=said):
         one.switch(Arm.A)
     assert (one.standing is not None) is stands
+
+
+@pytest.mark.parametrize("stands", [Standing.BACK, Standing.DRIFTED])
+def test_what_somebody_else_changed_while_it_stood_is_told(stands: Standing) -> None:
+    machine = Machine()
+    one = switching(machine, TunableKind.RPS_CPUS)
+    assert one.meddled() == ""
+    one.switch(Arm.B)
+    assert one.meddled() == ""
+    machine.stands = stands
+    assert "was changed by somebody else, to 7, while it was tried" in one.meddled()
+
+
+def test_a_value_of_a_sweep_that_this_machine_does_not_take_is_a_failure() -> None:
+    left = switching(Machine(Outcome.LEFT_ALONE), TunableKind.RINGS, may_be_so=True)
+    with pytest.raises(RoundError, match=r"nothing was changed: .*busy"):
+        left.switch(Arm.B)
+
+
+@pytest.mark.parametrize("may_be_so", [True, False])
+def test_a_fact_that_is_on_record_is_no_value_that_stands_already(*, may_be_so: bool) -> None:
+    machine = Machine(nothing=True)
+    machine.fact = True
+    with pytest.raises(RoundError, match="nothing was changed: rings: not supported"):
+        switching(machine, TunableKind.RINGS, may_be_so=may_be_so).switch(Arm.B)
 
 
 def test_changes_that_fail_are_a_failure_of_the_trial() -> None:

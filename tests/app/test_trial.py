@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import signal
@@ -103,6 +104,47 @@ def test_killed_in_a_round_all_is_as_before(rig: Rig) -> None:
         assert until(lambda: rig.value() == "0")
     assert until(lambda: rig.status()["transactions"][0]["state"] == "undone")
     assert "Interrupted" in rig.run("report", "1", "--store", rig.scratch / "trials.db").out
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "back"),
+    [
+        ("ip link set v0 address 02:00:00:00:00:77", "v0", "ip link set v0 address {mac}"),
+        ("ip link set v0 down; ip link set v0 name w0; ip link set w0 up", "w0",
+         "ip link set w0 down; ip link set w0 name v0; ip link set v0 up"),
+    ],
+    ids=("mac", "name"),
+)  # fmt: skip
+def test_an_interface_that_is_called_otherwise_meanwhile_gets_its_values_back(
+    rig: Rig, change: str, name: str, back: str
+) -> None:
+    mac = rig.value("/sys/class/net/v0/address")
+    with running(rig, "trial", "--plan", rig.plan(), *SLOW, *rig.places, *printing(SAME)) as process:
+        subprocess.run([*rig.inside, "sh", "-c", change], check=True)
+        process.kill()
+        gone = until(lambda: rig.value(f"/sys/class/net/{name}/queues/rx-0/rps_cpus") == "0")
+    subprocess.run([*rig.inside, "sh", "-c", back.format(mac=mac)], check=True)
+    assert gone
+
+
+def test_a_plan_for_other_values_is_refused(rig: Rig) -> None:
+    plan = rig.plan()
+    written = json.loads(plan.read_text())
+    written["changes"][0]["old"] = "3"
+    plan.write_text(json.dumps(written))
+    done = rig.run("trial", "--plan", plan, *QUICK, *rig.places, *printing(BETTER))
+
+    assert done.code == 2
+    assert "the plan says '3', and '0' stands there; nothing was changed" in done.err
+    assert rig.trials() == []
+
+
+def test_a_sweep_of_what_the_driver_does_not_have_is_a_failure(rig: Rig) -> None:
+    words = ("sweep", "rings=256,512", "--on", "v0", "--round", "0.5", "--settle", "0", "--blocks", "2")
+    done = rig.run(*words, *rig.places, *printing(SAME))
+
+    assert done.code == 1
+    assert "not supported" in done.out
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -30,6 +30,8 @@ from tuneagent.model.apply_report import ApplyReport, Command, PlannedChange, Re
 from tuneagent.model.transaction import Outcome, Transaction
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tuneagent.app.apply import Options
     from tuneagent.app.writing import Objection
 
@@ -60,6 +62,13 @@ def check_trust(ask: applying.Ask) -> None:
             trust.check_trusted(path)
         except InputError as error:
             raise Forbidden(error.message) from error
+
+
+def check_up_to_date(site: writing.Site, plan: Path, planned: Sequence[PlannedChange]) -> None:
+    """InputError for a file's plan that was made for other values than those that stand."""
+    outdated = tuple(site.outdated(planned))
+    if outdated:
+        raise InputError("\n".join(f"{plan}: {one}; nothing was changed" for one in outdated))
 
 
 def stop(objection: Objection | None) -> None:
@@ -127,9 +136,7 @@ class _Run:
         stop(self.site.forbidden(self.first, in_container=self.ask.in_container))
         stop(self._refused(self.first))
         if self.ask.plan is not None:
-            outdated = tuple(self.site.outdated(self.first))
-            if outdated:
-                raise InputError("\n".join(f"{self.ask.plan}: {one}; nothing was changed" for one in outdated))
+            check_up_to_date(self.site, self.ask.plan, self.first)
 
     def _refused(self, planned: Sequence[PlannedChange]) -> Objection | None:
         most, with_disk = self.chosen.max_changes, self.chosen.include_journal_disk

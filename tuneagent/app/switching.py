@@ -10,13 +10,15 @@ from tuneagent.app.signals import Interruptions
 from tuneagent.measure.rounds import RoundError
 from tuneagent.model.apply_report import PlannedChange
 from tuneagent.model.plan import TunableKind
-from tuneagent.model.transaction import Entry, Outcome, Transaction
+from tuneagent.model.transaction import Entry, Outcome, Standing, Transaction
 from tuneagent.model.trial import Arm
+from tuneagent.report.safe import safe
 
 STORED = TunableKind.DOMAIN_INTERFACE_DRIVER
 LIVE = TunableKind.DOMAIN_INTERFACE_LIVE
 """What a stored definition says counts from the next start on: a trial has the running device instead."""
 SWITCHED_BACK = "switched back"
+_MEDDLED = frozenset({Standing.BACK, Standing.DRIFTED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,19 @@ class Switching:
             elif self._standing is None:
                 self._on()
 
+    def meddled(self) -> str:
+        """What of the standing changes is not in force, because somebody else changed it; empty where all is."""
+        if self._standing is None:
+            return ""
+        try:
+            told = self._site.status_of(self._standing)
+        except writing.JournalError as error:
+            raise RoundError(str(error)) from error
+        wrong = next((one for one in told.entries if one.standing in _MEDDLED), None)
+        if wrong is None:
+            return ""
+        return f"{wrong.where} was changed by somebody else, to {safe(wrong.now or '?')}, while it was tried"
+
     def restore(self) -> None:
         """All as it was, from any state. RoundError where something could not be given back."""
         self._interruptions.ignore()
@@ -103,9 +118,13 @@ class Switching:
     def _on(self) -> None:
         if self._may_be_so:
             so_far = self._apply(self._trial_of_it(), provisional=True)
-            self._standing = None if so_far is None else so_far.id
-            return
-        made = self._made(self._trial_of_it(), provisional=True)
+            if so_far is None:  # nothing was to be written: it is so, or it is known that it cannot be
+                self._standing = None
+                self._check_known()
+                return
+            made = so_far
+        else:
+            made = self._made(self._trial_of_it(), provisional=True)
         self._standing = made.id
         if not any(entry.outcome is Outcome.CHANGED for entry in made.entries):
             raise RoundError(f"nothing was changed: {_first_detail(made.entries)}")
@@ -113,8 +132,15 @@ class Switching:
     def _made(self, plan: Callable[[], Sequence[PlannedChange]], *, provisional: bool) -> Transaction:
         made = self._apply(plan, provisional=provisional)
         if made is None:
+            self._check_known()
             raise RoundError("nothing was to be changed: all is so already")
         return made
+
+    def _check_known(self) -> None:
+        """RoundError for what was found to be a fact of this machine before, and is not tried again."""
+        reason = next(iter(self._site.known_facts(self.tried)), None)
+        if reason is not None:
+            raise RoundError(f"nothing was changed: {reason}")
 
     def _apply(self, plan: Callable[[], Sequence[PlannedChange]], *, provisional: bool) -> Transaction | None:
         policies = tuple(dict.fromkeys(one.policy for one in self._first if one.policy))
@@ -140,7 +166,9 @@ class Switching:
         wrong = [one for one in undone.entries if one.outcome in {Outcome.STUCK, Outcome.YIELDED}]
         if wrong:
             more = f"; run tuneagent rollback {number}" if told.has_stuck([undone]) else ""
-            raise RoundError(f"{wrong[0].where} was not given back: {wrong[0].detail}{more}")
+            yielded = wrong[0].outcome is Outcome.YIELDED
+            words = "is somebody else's now" if yielded else "was not given back"
+            raise RoundError(f"{wrong[0].where} {words}: {wrong[0].detail}{more}")
 
     def _trial_of_it(self) -> Callable[[], Sequence[PlannedChange]]:
         return _first_then(self.tried, lambda: _tried(self._checked()))

@@ -81,7 +81,7 @@ class _Running:
         """What measures and switches."""
         return Hands(
             switch=self._switching.switch,
-            measure=self._bench.measure,
+            measure=self._measure,
             wait=time.sleep,
             now_ns=time.time_ns,
             restore=self._switching.restore,
@@ -89,6 +89,13 @@ class _Running:
             progress=self._conditions.progress,
             in_time=self._conditions.in_time,
         )
+
+    def _measure(self, seconds: float) -> Measured:
+        """A round, at whose end its state still stands: what is fought over is no state. RoundError where it is not."""
+        found = self._bench.measure(seconds)
+        if meddled := self._switching.meddled():
+            raise RoundError(meddled)
+        return found
 
     def _record(self, one: Round) -> None:
         try:

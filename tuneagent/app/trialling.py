@@ -68,6 +68,8 @@ def run(load: AskedLoad, wishes: Wishes, chosen: Options) -> int:
         if not switching.tried:
             raise BadRequest(nothing_to_try(planner, switching))
         guarded(made, switching, in_container=chosen.ask.in_container)
+        if chosen.ask.plan is not None:
+            apply_run.check_up_to_date(made.site, chosen.ask.plan, switching.planned)
         trial = tried(made, switching, policies_of(chosen.ask), (chosen.ask.nics, chosen.ask.domains))
     tell(trial, as_json=chosen.as_json, color=chosen.color)
     return exits.DONE if trial.state is TrialState.DONE else exits.FAILED

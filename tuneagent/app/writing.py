@@ -73,7 +73,7 @@ class Site:
         self._store = Store(self.directory)
         self.boot_id = _boot_id(source)
         self.watch: Watch | None = None
-        """Over the last transaction that was begun."""
+        """Over the transaction of the last apply; None where that began none."""
         self._watching: dict[int, Watch] = {}
         """Over those that are on trial: whoever drops a watch calls its guardian."""
 
@@ -177,6 +177,7 @@ class Site:
             facts=facts(self.all(), self.boot_id),
             closing=interruptions.ignore,
         )
+        self.watch = None  # that of an earlier one, which may stand, is in _watching and none of this one's business
         try:
             made = transactions.run(work, lambda: [Wanted(one.policy, one.change) for one in plan()])
         except BaseException:
@@ -239,7 +240,7 @@ class Site:
             try:
                 yield actuator.by_hand(actuator.locate(entry.kind, entry.target), entry.old)
             except Refusal as refusal:
-                yield f"# {entry.where}: {refusal.detail}"
+                yield f"# {entry.where}: {refusal.detail}; before it was {entry.old!r}"
 
     def status(self, *, closed: bool = True) -> tuple[TransactionStatus, ...]:
         """How the transactions stand, oldest first; without ``closed`` those that are not given back whole."""

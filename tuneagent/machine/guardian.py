@@ -65,7 +65,9 @@ class Guardian:
             raise
 
     def release(self) -> None:
-        """Ends it: there is nothing to undo any more. One that is gone already is no error."""
+        """Ends it: there is nothing to undo any more. One that is gone or was released already is no error."""
+        if self._line.fileno() < 0:
+            return
         with suppress(BrokenPipeError, ConnectionResetError):
             self._line.send(_RELEASED)
         self._line.close()
