@@ -133,3 +133,23 @@ def test_a_hook_that_fails_leaves_no_process() -> None:
     with pytest.raises(KeyboardInterrupt):
         run("sleep", "1000", hooks=Hooks(began=fail))
     assert len(psutil.Process().children()) == before
+
+
+def test_measured_seconds_begin_when_a_program_says_that_it_sends() -> None:
+    """Sockperf connects, and pauses for two seconds."""
+    told: list[float] = []
+    said = "sleep 0.6; echo Starting test...; sleep 1"
+    plan = Plan((("sh", "-c", said), ("sh", "-c", said)), 0.1, 0.2, 20.0, starts=b"Starting test...")
+    began = time.monotonic()
+    program.run(plan, Hooks(*[lambda: told.append(time.monotonic() - began)] * 2))
+
+    assert told[0] > 0.6
+    assert told[1] - told[0] > 0.19
+
+
+def test_a_program_that_never_says_that_it_sends_has_measured_nothing() -> None:
+    told: list[str] = []
+    plan = Plan((("sh", "-c", "echo no server; exit 1"),), 0.1, 0.2, 20.0, starts=b"Starting test...")
+    (done,) = program.run(plan, Hooks(lambda: told.append("began"), lambda: told.append("ended")))
+
+    assert (done.code, told) == (1, [])

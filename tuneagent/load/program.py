@@ -21,6 +21,9 @@ MOST_OUTPUT = 8 << 20
 GRACE_S = 15.0
 _LOOK_S = 0.1
 _READ = 64 * 1024
+_Edge = tuple[float, Callable[[], None] | None]
+_NOT_YET: list[_Edge] = []
+"""Of programs that have not begun to send."""
 _LONGEST_SAID = 300
 
 
@@ -36,6 +39,9 @@ class Plan:
     cpus: tuple[int, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     """Besides our own."""
+    starts: bytes = b""
+    """What each says on its standard output when it begins to send, from which the measured seconds are counted.
+    Empty: it begins at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +113,15 @@ def _started(command: Sequence[str], plan: Plan, place: int) -> _Running:
 
 def _watch(running: Sequence[_Running], plan: Plan, hooks: Hooks) -> None:
     began = time.monotonic()
-    edges = [(began + plan.warm_up_s, hooks.began), (began + plan.warm_up_s + plan.seconds, hooks.ended)]
+    edges = _NOT_YET if plan.starts else _edges(plan, hooks, began)
     with selectors.DefaultSelector() as selector:
-        for one in running:
-            for stream, into in ((one.process.stdout, one.out), (one.process.stderr, one.err)):
-                if stream is not None:
-                    os.set_blocking(stream.fileno(), False)
-                    selector.register(stream, selectors.EVENT_READ, (one, into))
+        _register(selector, running)
         while selector.get_map():
             now = time.monotonic()
             if now - began > plan.limit_s:
                 raise LoadError(f"{plan.commands[0][0]} did not end within {plan.limit_s:g} s")
+            if edges is _NOT_YET and all(plan.starts in one.out for one in running):
+                edges = _edges(plan, hooks, now)
             _pass(edges, now)
             until = min([now + _LOOK_S, *(at for at, _ in edges)])
             for key, _ in selector.select(max(0.0, until - now)):
@@ -125,11 +129,25 @@ def _watch(running: Sequence[_Running], plan: Plan, hooks: Hooks) -> None:
             for one in running:
                 if (cpu := children.last_cpu(one.process.pid)) is not None:
                     one.cpus.add(cpu)
-    if len(edges) < 2 or not plan.warm_up_s:  # noqa: PLR2004 - both edges: then they ended before all that is measured
+    if edges is not _NOT_YET and (len(edges) < 2 or not plan.warm_up_s):  # noqa: PLR2004 - both edges: then they ended before all that is measured
         _pass(edges, float("inf"))
 
 
-def _pass(edges: list[tuple[float, Callable[[], None] | None]], now: float) -> None:
+def _register(selector: selectors.BaseSelector, running: Sequence[_Running]) -> None:
+    for one in running:
+        for stream, into in ((one.process.stdout, one.out), (one.process.stderr, one.err)):
+            if stream is not None:
+                os.set_blocking(stream.fileno(), False)
+                selector.register(stream, selectors.EVENT_READ, (one, into))
+
+
+def _edges(plan: Plan, hooks: Hooks, starts: float) -> list[_Edge]:
+    """When the measured seconds begin and end, of programs that begin to send at this moment."""
+    begins = starts + plan.warm_up_s
+    return [(begins, hooks.began), (begins + plan.seconds, hooks.ended)]
+
+
+def _pass(edges: list[_Edge], now: float) -> None:
     while edges and edges[0][0] <= now:
         _, hook = edges.pop(0)
         if hook is not None:

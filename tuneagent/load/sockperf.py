@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tuneagent.load import adapter, program
 from tuneagent.load.errors import LoadError
@@ -14,6 +15,8 @@ from tuneagent.model.load import Histogram, LoadResult, LoadSpec
 PORT = 11111
 SMALLEST = 14
 """Bytes of its smallest message."""
+STARTS = b"Starting test..."
+"""It says so after a pause of two seconds, and sends nothing before."""
 WARM_UP_S = 0.45
 """Its own, at the beginning of the time that it is told."""
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -79,7 +82,8 @@ def run(spec: LoadSpec, seconds: float, warm_up_s: float, hooks: Hooks) -> LoadR
     adapter.check_can(spec, "sockperf")
     run_s = adapter.run_seconds(seconds, max(warm_up_s, WARM_UP_S))
     commands = adapter.one_each(spec, "sockperf", command(spec, run_s))
-    outputs = program.run(adapter.plan(spec, commands, seconds, max(warm_up_s, WARM_UP_S), run_s), hooks)
+    plan = adapter.plan(spec, commands, seconds, max(warm_up_s, WARM_UP_S), run_s)
+    outputs = program.run(replace(plan, starts=STARTS), hooks)
     try:
         return adapter.together([parse(output.out + output.err) for output in outputs], outputs)
     except LoadError as error:
