@@ -47,7 +47,7 @@ def refusal(root: Path, number: int, value: str = "3", *, arrives: bool = False)
 def test_a_write_and_its_undo(tmp_path: Path) -> None:
     guest(tmp_path, affinity={"input.1": "0-1,3"})
     actuator, place = located(tmp_path)
-    assert (place.where, place.target) == (PATH, replace(eth0(1, "input"), irq=IRQ, ifindex=2))
+    assert (place.where, place.target) == (PATH, replace(eth0(1, "input"), interface="eth0", irq=IRQ, ifindex=2))
     assert actuator.lasts is Lasts.BOOT
     old = actuator.read(place)
     assert old == "0-1,3"
