@@ -118,6 +118,13 @@ def _damaged_head(path: Path) -> None:
     path.write_bytes(data)
 
 
+def _damaged_schema(path: Path) -> None:
+    """SQLite quotes the name that it cannot read, and Python cannot read the quotation."""
+    filled(path)
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"CREATE TABLE document", b"CREATE \xffABLE document", 1))
+
+
 def _others_may_write(path: Path) -> None:
     filled(path)
     path.chmod(0o620)
@@ -161,6 +168,7 @@ ODD: dict[str, tuple[Callable[[Path], None], Trouble, str]] = {
     "foreign": (_foreign, Trouble.FOREIGN, "a database of something else"),
     "text": (_text, Trouble.CORRUPT, "no database"),
     "head": (_damaged_head, Trouble.CORRUPT, "damaged"),
+    "schema": (_damaged_schema, Trouble.CORRUPT, "the database is damaged"),
     "file": (_others_may_write, Trouble.FORBIDDEN, "others than its owner may write it"),
     "directory": (_others_may_write_beside, Trouble.FORBIDDEN, "others than its owner may write it"),
     "link": (_link, Trouble.FORBIDDEN, "not a file of its own"),
@@ -234,6 +242,19 @@ def test_a_state_that_there_is_none_is_damage(path: Path) -> None:
 
     with Store(str(path)) as store, pytest.raises(StoreError, match="damaged: 'asleep'"):
         store.list()
+
+
+def test_a_column_that_is_no_text_is_damage(path: Path) -> None:
+    filled(path)
+    connection = sqlite3.connect(path)
+    connection.execute("DROP TRIGGER ended_stays")
+    connection.execute("UPDATE trial SET title = CAST(x'ff41' AS TEXT)")
+    connection.commit()
+    connection.close()
+
+    with Store(str(path)) as store, pytest.raises(StoreError, match="the database is damaged") as caught:
+        store.list()
+    assert caught.value.trouble is Trouble.CORRUPT
 
 
 def until_full(store: Store, number: int) -> tuple[int, StoreError]:

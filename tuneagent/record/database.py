@@ -26,11 +26,14 @@ _FLOCK = "hhqqi"  # struct flock, with the alignment that the compiler gives it
 _WHOLE_SETUP = 0
 _FORBIDDEN = frozenset({errno.EPERM, errno.EACCES, errno.EROFS, errno.ELOOP})
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_DAMAGED = "the database is damaged"
+_NO_TEXT = "Could not decode to UTF-8"
+"""What Python says of a column; it has no code."""
 _TROUBLES = {
     sqlite3.SQLITE_FULL: (Trouble.FULL, "the disk is full"),
     sqlite3.SQLITE_BUSY: (Trouble.BUSY, f"another process has been writing to it for more than {BUSY_S:g} s"),
     sqlite3.SQLITE_LOCKED: (Trouble.BUSY, "this process is writing to it already"),
-    sqlite3.SQLITE_CORRUPT: (Trouble.CORRUPT, "the database is damaged"),
+    sqlite3.SQLITE_CORRUPT: (Trouble.CORRUPT, _DAMAGED),
     sqlite3.SQLITE_NOTADB: (Trouble.CORRUPT, "no database, or a damaged one"),
     sqlite3.SQLITE_READONLY: (Trouble.FORBIDDEN, "it cannot be written"),
     sqlite3.SQLITE_PERM: (Trouble.FORBIDDEN, "not permitted"),
@@ -150,6 +153,8 @@ def errors(path: str) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _translated(path, error) from error
+    except UnicodeDecodeError as error:  # of SQLite's own message, which quotes the schema that it cannot read
+        raise StoreError(path, _DAMAGED, Trouble.CORRUPT) from error
     except FileNotFoundError as error:
         raise StoreError(path, "no such file", Trouble.MISSING) from error
     except OSError as error:
@@ -160,6 +165,8 @@ def errors(path: str) -> Iterator[None]:
 
 def _translated(path: str, error: sqlite3.Error) -> Exception:
     code = getattr(error, "sqlite_errorcode", None)
+    if code is None and str(error).startswith(_NO_TEXT):
+        return StoreError(path, _DAMAGED, Trouble.CORRUPT)
     if code is None:  # a fault of ours, which keeps its traceback
         return error
     if code in {sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_SHMSIZE}:
