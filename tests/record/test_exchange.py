@@ -137,6 +137,30 @@ def test_trials_that_began_at_once_are_two(store: Store) -> None:
     assert store.import_(io.BytesIO(GOOD + other), "x").stored == (1, 2)
 
 
+def test_however_many_began_at_once_each_is_read_a_few_times(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 12
+    lines = b"".join(line(why=f"the {number}th") for number in range(count))
+    store.import_(io.BytesIO(lines), "first")
+    nouns, reads = documents.nouns, list[None]()
+
+    def counted(*bodies: Any) -> documents.Nouns:
+        reads.append(None)
+        return nouns(*bodies)
+
+    monkeypatch.setattr(documents, "nouns", counted)
+    done = store.import_(io.BytesIO(lines + line(why="one more") * 2), "second")
+
+    assert (len(done.stored), done.here) == (1, count + 1)
+    assert len(reads) <= 2 * count + 2
+
+
+def test_the_order_of_a_map_makes_no_other_trial(store: Store) -> None:
+    facts = {"kernel": "6.1", "cpus": "4"}
+    done = store.import_(io.BytesIO(line(facts=facts) + line(facts=dict(reversed(facts.items())))), "x")
+
+    assert (done.stored, done.here) == ((1,), 1)
+
+
 def test_one_that_ran_on_is_another(store: Store) -> None:
     whole = make_trials.pin()
     earlier = replace(whole, rounds=whole.rounds[:3], state=TrialState.RUNNING, verdict=None, kept=None, ended_ns=None)

@@ -21,6 +21,7 @@ from tuneagent.record import database, documents, exchange
 from tuneagent.record.documents import Ending, Nouns, Packed
 from tuneagent.record.errors import StoreError, Trouble
 from tuneagent.record.exchange import Imported
+from tuneagent.record.known import Known
 
 _SUMMARY = (
     "id, began_ns, ended_ns, version, policy, subject, title, primary_metric, state, decision, kept, transaction_id,"
@@ -149,20 +150,17 @@ class Store:
                 return self._take_in(found)
 
     def _take_in(self, found: Iterable[Packed]) -> Imported:
-        stored, here = [], 0
+        stored, here = list[int](), 0
+        known = Known(self._began_at, lambda number: documents.nouns(*self._bodies(number)))
         for rows in found:
-            if self._has(rows):
+            if known.has(rows):
                 here += 1
             else:
                 stored.append(self._insert(rows))
         return Imported(tuple(stored), here)
 
-    def _has(self, rows: Packed) -> bool:
-        same = self._all("SELECT id FROM trial WHERE began_ns = ?", (rows.columns["began_ns"],))
-        if not same:
-            return False
-        given = documents.nouns(rows.beginning, rows.ending, rows.rounds)
-        return any(documents.nouns(*self._bodies(number)) == given for (number,) in same)
+    def _began_at(self, began_ns: int) -> tuple[int, ...]:
+        return tuple(number for (number,) in self._all("SELECT id FROM trial WHERE began_ns = ?", (began_ns,)))
 
     def _bodies(self, number: int) -> tuple[bytes, bytes | None, tuple[bytes, ...]]:
         """The documents of a trial; of one without a beginning, which is damaged, an empty one."""
