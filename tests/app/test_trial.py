@@ -244,6 +244,17 @@ def test_somebody_else_s_change_in_a_round_fails_the_trial_and_is_left(rig: Rig)
     subprocess.run([*rig.inside, "sh", "-c", "echo 0 > /sys/class/net/v0/queues/rx-0/rps_cpus"], check=True)
 
 
+def test_a_record_that_somebody_removes_in_a_round_is_told_to_be_lost(rig: Rig) -> None:
+    with running(rig, "trial", "--plan", rig.plan(), "--round", "3", "--settle", "0", *rig.places,
+                 *printing(BETTER)) as process:  # fmt: skip
+        (rig.scratch / "trials.db").unlink()
+        out, err = process.communicate(timeout=60)
+
+    assert (process.returncode, out) == (1, "")
+    assert err.endswith("this trial is not in it; the trial has ended, the machine is as before\n")
+    assert rig.value() == "0"
+
+
 def test_a_sweep_finds_the_knee_and_gives_the_machine_back(rig: Rig) -> None:
     file = "/sys/class/net/v0/napi_defer_hard_irqs"
     count = f"case $(cat {file}) in 0) n=100;; 2) n=150;; *) n=149;; esac; "

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +18,7 @@ import pytest
 from tests import make_trials
 from tuneagent.model.history import TrialFilter
 from tuneagent.model.trial import Decision, Trial, TrialState
+from tuneagent.record import database
 from tuneagent.record.errors import StoreError, Trouble
 from tuneagent.record.store import Retention, Store
 
@@ -157,6 +160,62 @@ def test_nothing_is_added_to_what_has_ended(store: Store) -> None:
     with pytest.raises(StoreError, match="has ended"):
         store.finish(replace(trial, id=number, state=TrialState.FAILED))
     assert store.load(number) == replace(trial, id=number)
+
+
+def _removed(path: Path) -> None:
+    path.unlink()
+
+
+def _directory_removed(path: Path) -> None:
+    shutil.rmtree(path.parent)
+
+
+def _replaced(path: Path) -> None:
+    other = path.with_name("other.db")
+    with Store(str(other)) as store:
+        keep(store, make_trials.e1())
+    other.rename(path)
+
+
+@pytest.mark.parametrize("spoil", [_removed, _directory_removed, _replaced])
+def test_what_goes_into_a_file_that_nobody_finds_is_not_told_to_be_stored(
+    store: Store, path: Path, spoil: Callable[[Path], None]
+) -> None:
+    trial = make_trials.e1()
+    number = store.begin(make_trials.running(trial))
+    store.add_round(number, trial.rounds[0])
+    exported = b"".join(store.export())
+    spoil(path)
+
+    said = f"{path}: the store was removed or replaced while it was open: this trial is not in it"
+    for write in (
+        lambda: store.begin(make_trials.running()),
+        lambda: store.add_round(number, trial.rounds[1]),
+        lambda: store.finish(replace(trial, id=number)),
+    ):
+        with pytest.raises(StoreError) as caught:
+            write()
+        assert (str(caught.value), caught.value.trouble) == (said, Trouble.FAILED)
+    with pytest.raises(StoreError, match="removed or replaced while it was open: nothing of the file is in it"):
+        store.import_(io.BytesIO(exported), "x")
+
+
+def test_a_store_that_is_removed_while_the_end_is_written_is_told(
+    store: Store, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial = make_trials.e1()
+    number = store.begin(make_trials.running(trial))
+    writing = database.writing
+
+    @contextmanager
+    def written(connection: sqlite3.Connection) -> Iterator[None]:
+        with writing(connection):
+            yield
+        path.unlink()
+
+    monkeypatch.setattr(database, "writing", written)
+    with pytest.raises(StoreError, match="removed or replaced"):
+        store.finish(replace(trial, id=number))
 
 
 def test_a_round_that_does_not_count_after_all_is_stored_once_more(store: Store) -> None:

@@ -149,6 +149,12 @@ class _Running:
             self._conditions.store.finish(ended)
         except StoreError as error:
             if not quietly:
-                left = "its changes stand" if ended.kept else AS_BEFORE
-                raise StoreError(error.path, f"{error.detail}; the trial has ended, {left}", error.trouble) from error
+                left = f"the trial has ended, {self._left(ended)}"
+                raise StoreError(error.path, f"{error.detail}; {left}", error.trouble) from error
         return ended
+
+    def _left(self, ended: Trial) -> str:
+        if not ended.kept:
+            return AS_BEFORE
+        held = ended.state is TrialState.DONE and self._stands()
+        return "its changes stand as long as this process" if held else "its changes stand"

@@ -13,6 +13,7 @@ import stat
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
 from tuneagent.record.errors import StoreError, Trouble
 from tuneagent.record.migrations import APPLICATION_ID, MIGRATIONS
@@ -82,16 +83,44 @@ def _byte(kind: int, place: int) -> bytes:
     return struct.pack(_FLOCK + "4x", kind, os.SEEK_SET, place, 1, 0)
 
 
-def opened(path: str, *, make: bool) -> tuple[sqlite3.Connection, Locks]:
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A database in use."""
+
+    connection: sqlite3.Connection
+    locks: Locks
+    identity: tuple[int, int]
+    """Of the file that was opened: whoever removes it or moves another there leaves us one that nobody finds."""
+
+    def is_at(self, path: str) -> bool:
+        """Whether that file is still the one at ``path``."""
+        try:
+            return _identity(path) == self.identity
+        except FileNotFoundError:
+            return False
+
+    def close(self) -> None:
+        """Lets go of all of it."""
+        self.connection.close()
+        self.locks.close()
+
+
+def opened(path: str, *, make: bool) -> Opened:
     """The database at an absolute ``path``, at the newest schema. StoreError; MISSING where it may not be made."""
     with errors(path):
         _prepare(path, make=make)
+        identity = _identity(path)
         locks = Locks(f"{path}-lock")
         try:
-            return _connected(path, locks), locks
+            return Opened(_connected(path, locks), locks, identity)
         except BaseException:
             locks.close()
             raise
+
+
+def _identity(path: str) -> tuple[int, int]:
+    status = os.lstat(path)
+    return status.st_dev, status.st_ino
 
 
 def _connected(path: str, locks: Locks) -> sqlite3.Connection:

@@ -52,12 +52,12 @@ class Store:
     def __init__(self, path: str, *, make: bool = True, retention: Retention | None = None) -> None:
         self.path = os.path.abspath(path)
         self._retention = retention or Retention()
-        self._connection, self._locks = database.opened(self.path, make=make)
+        self._opened = database.opened(self.path, make=make)
+        self._connection, self._locks = self._opened.connection, self._opened.locks
 
     def close(self) -> None:
         """Lets go of the file. A trial that was begun and not finished is interrupted from now on."""
-        self._connection.close()
-        self._locks.close()
+        self._opened.close()
 
     def __enter__(self) -> Self:
         return self
@@ -74,7 +74,7 @@ class Store:
             rows = documents.packed(replace(trial, state=TrialState.RUNNING))
             number = _NO_ID
             try:
-                with database.writing(self._connection):
+                with self._writing():
                     number = self._insert(rows)
                     self._locks.take(number)  # before anybody can see it
                     self._prune(trial.began_ns, number)
@@ -87,7 +87,7 @@ class Store:
         """Appends a round to a trial that runs; one whose number is there already takes its place when it is read."""
         with self._errors(f"trial {number}"):
             body = documents.pack(measured)
-            with database.writing(self._connection):
+            with self._writing():
                 place = self._running(number)
                 self._connection.execute("INSERT INTO round VALUES (?, ?, ?)", (number, place, body))
                 self._connection.execute("UPDATE trial SET rounds = rounds + 1 WHERE id = ?", (number,))
@@ -98,7 +98,7 @@ class Store:
             columns = documents.ended_columns(trial)
             ending = documents.pack(Ending(trial.state, trial.verdict, trial.why))
             setting = ", ".join(f"{name} = :{name}" for name in columns)
-            with database.writing(self._connection):
+            with self._writing():
                 stored = self._running(trial.id)
                 rounds = min(stored, len(trial.rounds)) or stored
                 values = {**columns, "id": trial.id, "rounds": rounds}
@@ -146,7 +146,7 @@ class Store:
         """
         with self._errors():
             found = exchange.read(lines, name)
-            with database.writing(self._connection):
+            with self._writing("nothing of the file is in it"):
                 return self._take_in(found)
 
     def _take_in(self, found: Iterable[Packed]) -> Imported:
@@ -238,6 +238,23 @@ class Store:
 
     def _all(self, question: str, values: tuple[Any, ...]) -> _Rows:
         return self._connection.execute(question, values).fetchall()
+
+    @contextmanager
+    def _writing(self, lost: str = "this trial is not in it") -> Iterator[None]:
+        """One transaction, into the file that is at the path before and after it.
+
+        Before: what is written goes beside the path too, where it would meet another's database. After: what was
+        written while somebody removed the file is gone.
+        """
+        self._refuse_replaced(lost)
+        with database.writing(self._connection):
+            yield
+        self._refuse_replaced(lost)
+
+    def _refuse_replaced(self, lost: str) -> None:
+        if not self._opened.is_at(self.path):
+            gone = "the store was removed or replaced while it was open"
+            raise StoreError(self.path, f"{gone}: {lost}", Trouble.FAILED)
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
