@@ -168,6 +168,9 @@ def test_what_is_exported_is_imported_elsewhere(store: Path, tmp_path: Path) -> 
     assert json.loads(run("export", "3", "--store", other).out)["question"]["policy"] == "no-change"
     listed = json.loads(run("history", "--json", "--store", other).out)
     assert {one["origin"] for one in listed["trials"]} == {str(file)}
+    assert "\nUndo: tuneagent rollback 5\n" in run("report", "2", "--store", store).out
+    assert "rollback" not in run("report", "2", "--store", other).out
+    assert json.loads(run("report", "2", "--json", "--store", other).out)["trial"]["origin"] == str(file)
 
 
 def test_a_pipe_brings_trials_too(store: Path, tmp_path: Path) -> None:

@@ -116,13 +116,20 @@ def test_a_document_that_inflates_without_end_is_refused(monkeypatch: pytest.Mon
 def test_a_later_versions_keys_are_passed_over(store: Store) -> None:
     store.import_(io.BytesIO(line(colour="red", rounds=first_round(weight=3))), "x")
 
-    assert store.load(1) == make_trials.e1()
+    assert store.load(1) == replace(make_trials.e1(), origin="x")
 
 
 def test_an_earlier_versions_file_has_the_defaults(store: Store) -> None:
     store.import_(io.BytesIO(line(why=..., kept=..., transaction=...)), "x")
 
-    assert store.load(1) == replace(make_trials.e1(), why="", kept=None, transaction=None)
+    assert store.load(1) == replace(make_trials.e1(), why="", kept=None, transaction=None, origin="x")
+
+
+def test_the_origin_is_the_file_and_not_what_it_says(store: Store) -> None:
+    store.import_(io.BytesIO(line(origin="")), "there.jsonl")
+
+    assert store.load(1).origin == "there.jsonl"
+    assert b'"origin"' not in b"".join(store.export())
 
 
 def test_the_second_of_two_equal_lines_is_not_stored(store: Store) -> None:

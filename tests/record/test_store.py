@@ -349,7 +349,7 @@ def test_export_and_import_bring_the_same_trial_elsewhere(store: Store, tmp_path
         done = other.import_(io.BytesIO(text), "trials.jsonl")
         assert (done.stored, done.here) == ((1, 2, 3), 0)
         assert [other.load(one) for one in done.stored] == [
-            replace(trial, id=one) for one, trial in zip(done.stored, trials, strict=True)
+            replace(trial, id=one, origin="trials.jsonl") for one, trial in zip(done.stored, trials, strict=True)
         ]
         assert {row.origin for row in other.list()} == {"trials.jsonl"}
         assert b"".join(other.export()) == text

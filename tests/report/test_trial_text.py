@@ -44,7 +44,7 @@ def trial_guard() -> GuardResult:
 
 def test_the_verdict_stands_first() -> None:
     assert text(make_trials.pin()).splitlines()[0] == (
-        "Keep: transactions/s +73.4 % (95 % interval +57.5 to +91.0 %, 12 pairs); the changes stand (transaction 5)."
+        "Keep: transactions/s +73.4 % (95 % interval +57.5 to +91.0 %, 12 pairs); kept as transaction 5."
     )
 
 
@@ -202,6 +202,20 @@ def test_span_of_a_clock_that_was_set_back() -> None:
 def test_what_was_kept_ends_with_how_it_is_given_back() -> None:
     assert "\nUndo: tuneagent rollback 5\n" in text(make_trials.pin())
     assert "Undo:" not in text(replace(make_trials.pin(), kept=False))
+
+
+def test_the_transaction_of_another_machine_is_not_to_be_given_back_here() -> None:
+    report = text(make_trials.pin(origin="there.jsonl"))
+
+    assert "kept as transaction 5" in report.splitlines()[0]
+    assert "rollback" not in report
+
+
+def test_what_was_kept_without_a_transaction_is_told_too() -> None:
+    report = text(make_trials.pin(transaction=None))
+
+    assert report.splitlines()[0].endswith("; kept.")
+    assert "Undo:" not in report
 
 
 def test_what_is_missing_is_told_once_and_a_part_is_not_all_of_it() -> None:

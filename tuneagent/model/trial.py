@@ -173,7 +173,9 @@ class Trial:
     state: TrialState
     verdict: Verdict | None = None
     kept: bool | None = None
-    """Whether the changes stand after it; None while it runs."""
+    """Whether the changes stood when it ended; None while it runs. What stands now, the journals know."""
     transaction: int | None = None
-    """The transaction that holds them, where they were kept."""
+    """The transaction that held them then, where they were kept: of the machine that measured."""
     why: str = ""
+    origin: str = ""
+    """The file that it was imported from, not exported with it; empty for one that was measured here."""

@@ -30,8 +30,9 @@ class Imported:
 
 
 def line(trial: Trial) -> bytes:
-    """One trial, with its newline."""
+    """One trial, with its newline. Where it is taken in, its origin is the file that this makes."""
     fields = {"schema": SCHEMA, **codec.encode(trial)}
+    del fields["origin"]
     return codec.dumps(fields) + b"\n"
 
 
@@ -64,7 +65,7 @@ def _rows(text: bytes, name: str) -> Packed | None:
     value = codec.loads(text)
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
         raise ParseError(f'$.schema: expected an object with "schema": "{SCHEMA}"')
-    trial = codec.decode(Trial, value)
+    trial = codec.decode(Trial, {key: entry for key, entry in value.items() if key != "origin"})
     # Whoever runs it runs it elsewhere: nobody will end it here.
     state = TrialState.INTERRUPTED if trial.state is TrialState.RUNNING else trial.state
     return documents.packed(replace(trial, state=state), name)

@@ -306,4 +306,5 @@ def _whole(row: TrialSummary, told: Nouns) -> Trial:
         kept=row.kept,
         transaction=row.transaction,
         why="" if ending is None else ending.why,
+        origin=row.origin,
     )

@@ -54,8 +54,8 @@ def _head(trial: Trial) -> Iterator[Block]:
         yield Paragraph(said, 0, Tone.PLAIN, "Why:")
     if said := words.not_seen(trial):
         yield Paragraph(said, 0, Tone.PLAIN, "Not seen:")
-    if trial.kept and trial.transaction is not None:
-        yield Paragraph(f"tuneagent rollback {trial.transaction}", 0, Tone.PLAIN, "Undo:")
+    if said := words.undo(trial):
+        yield Paragraph(said, 0, Tone.PLAIN, "Undo:")
     yield Paragraph(words.asked(trial), 0, Tone.PLAIN, f"Trial {trial.id}:")
 
 

@@ -64,7 +64,15 @@ def _stand(trial: Trial) -> str:
         return ""
     if not trial.kept:
         return "; the changes were taken back"
-    return "; the changes stand" + (f" (transaction {trial.transaction})" if trial.transaction is not None else "")
+    # Past: it may have been rolled back since, and this is told of a trial for as long as it is stored.
+    return "; kept" + (f" as transaction {trial.transaction}" if trial.transaction is not None else "")
+
+
+def undo(trial: Trial) -> str:
+    """The command that gives back what it kept; empty where nothing was, and where that is another machine's number."""
+    if not trial.kept or trial.transaction is None or trial.origin:
+        return ""
+    return f"tuneagent rollback {trial.transaction}"
 
 
 def not_seen(trial: Trial) -> str:
