@@ -55,6 +55,7 @@ def test_the_verdict_stands_first() -> None:
         (judged(make_trials.pin(kept=False), decision=Decision.REVERT), "Revert: transactions/s +73.4 %"),
         (make_trials.failed(), "Failed, and the machine is as before: the load's server does not answer"),
         (make_trials.failed(), "(connection refused)."),
+        (replace(make_trials.failed(), kept=True), "Failed, and its changes stand: the load's server"),
         (replace(make_trials.failed(), why=""), "no reason was given."),
         (make_trials.running(), "Running: 0 rounds so far."),
         (replace(make_trials.failed(), state=TrialState.INTERRUPTED), "Interrupted: its process ended after 2 rounds."),
@@ -169,6 +170,24 @@ def test_a_difference_is_told_in_its_unit() -> None:
     report = text(judged(make_trials.pin(), effects=(drops,), guards=()))
 
     assert row(report, "drops") == ["drops", "0", "3", "+3", "+1 to +5.5", "12", "worse"]
+
+
+def test_of_nothing_that_became_something_the_interval_of_the_difference_is_told() -> None:
+    some = primary(
+        a_mean=0.0,
+        b_mean=5.0,
+        percent=None,
+        low_percent=None,
+        high_percent=None,
+        difference=5.0,
+        low_difference=4.5,
+        high_difference=5.5,
+    )
+    first = text(judged(make_trials.pin(), primary=some)).splitlines()[0]
+    few = text(judged(make_trials.pin(), primary=replace(some, low_difference=None))).splitlines()[0]
+
+    assert first.startswith("Keep: transactions/s +5 (95 % interval +4.5 to +5.5, 12 pairs)")
+    assert "+5 (too few pairs for an interval, 12 pairs)" in few
 
 
 def test_what_a_machine_said_cannot_steer_the_terminal() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from tests import make_trials
 from tests.report.test_advise_json import assert_documented, walk
 from tuneagent.model.sweep import Knee, Point, Sweep
+from tuneagent.model.trial import Effect
 from tuneagent.model.tuning import Attempt, Tried, Tuning
 from tuneagent.report import plain, sweep_text, tuning_text
 
@@ -61,6 +62,16 @@ def test_a_curve_is_told_with_its_knee() -> None:
     assert (value["knee"], value["trials"], value["why"]) == ({"value": "2", "why": "2 is better than 1"}, [3, 4], None)
     documented = value | {"points": [one | {"effect": None} for one in value["points"]]}
     assert_documented("tuneagent.sweep/1", walk(documented))
+
+
+def test_a_point_above_nothing_has_the_interval_of_its_difference() -> None:
+    more = Effect("drops", 8, 0.0, 3.0, None, None, None, None, None, "t", 3.0, 1.0, 5.5)
+    few = replace(more, low_difference=None, high_difference=None)
+    points = (Point("1", 0.0, None), Point("2", 3.0, more), Point("4", 3.0, few))
+    text = plain.write(sweep_text.document(replace(SWEEP, metric="drops", points=points)), 120)
+
+    assert "+1 to +5.5" in text
+    assert text.count("too few blocks") == 1
 
 
 def test_a_sweep_without_a_knee_or_without_an_end_says_so() -> None:

@@ -6,8 +6,11 @@ from tuneagent.model.trial import Effect
 
 
 def described(effect: Effect) -> str:
-    """``+5.1 % (95 % interval +2.0 to +8.3, 12 pairs)``; in the metric's own unit where there is no ratio."""
-    share = effect.percent is not None
+    """``+5.1 % (95 % interval +2.0 to +8.3, 12 pairs)``; in the metric's own unit where differences are taken.
+
+    So does the report, whose headline stands above this: a per cent of a difference would be another number there.
+    """
+    share = effect.difference is None
     value, low, high = (
         (effect.percent, effect.low_percent, effect.high_percent)
         if share

@@ -59,5 +59,6 @@ def _row(told: Sweep, one: Point) -> tuple[str, str, str, str]:
     mean = words.value(told.metric, one.mean)
     if one.effect is None:
         return safe(one.value), mean, "", ""
-    between = "too few blocks" if one.effect.low_percent is None else words.interval(one.effect)
+    between = words.interval(one.effect)
+    between = "too few blocks" if between == words.TOO_FEW else between
     return safe(one.value), mean, words.change(one.effect), between

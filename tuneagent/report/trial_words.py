@@ -55,7 +55,8 @@ def _effect(verdict: Verdict) -> str:
     effect = verdict.primary
     if effect is None:
         return "no round told the metric that decides"
-    between = "too few pairs for an interval" if effect.low_percent is None else f"95 % interval {interval(effect)}"
+    between = interval(effect)
+    between = "too few pairs for an interval" if between == TOO_FEW else f"95 % interval {between}"
     return f"{title(effect.metric)} {change(effect)} ({between}, {plural(effect.pairs, 'pair')})"
 
 
