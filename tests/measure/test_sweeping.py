@@ -75,6 +75,7 @@ def test_a_failure_is_told_with_the_blocks_that_are_whole() -> None:
     done = conduct(PLAN, bench.hands())
 
     assert (len(done.blocks), done.why, bench.value) == (2, "the server died", "before")
+    assert done.put_back
 
 
 def test_an_interrupt_is_raised_on_when_the_machine_is_put_back() -> None:
@@ -133,6 +134,7 @@ def test_that_the_machine_cannot_be_put_back_is_told() -> None:
 
     done = conduct(PLAN, replace(Bench().hands(), restore=stuck))
     assert done.why == "the machine could not be put back: rps_cpus was not given back"
+    assert (done.put_back, len(done.blocks)) == (False, 12)
 
 
 def test_a_curve_is_told_against_the_first_value_with_its_intervals() -> None:

@@ -80,3 +80,6 @@ def test_a_sweep_without_a_knee_or_without_an_end_says_so() -> None:
     assert plain.write(sweep_text.document(failed), 120).startswith(
         "Failed after 2 blocks, and the machine is as before.\nWhy: the server died"
     )
+    stuck = replace(failed, put_back=False)
+    assert sweep_text.headline(stuck) == "Failed after 2 blocks, and the machine could not be put back."
+    assert sweep_text.to_json(stuck)["put_back"] is False

@@ -113,6 +113,7 @@ def _measured(made: Setting, chosen: Options, what: Swept, switchings: Mapping[s
         knee=sweeping.knee(plan, outcome.blocks),
         trials=records.numbers,
         why=outcome.why,
+        put_back=outcome.put_back,
     )
 
 
@@ -161,7 +162,7 @@ class _Records:
         what: Swept,
         switchings: Mapping[str, Switching],
     ) -> None:
-        self._store, self._first = store, what.values[0]
+        self._store, self._first, self._switchings = store, what.values[0], switchings
         self._trials: dict[str, Trial] = {}
         self._rounds: dict[str, list[Round]] = {value: [] for value in what.values[1:]}
         for value in what.values[1:]:
@@ -197,11 +198,9 @@ class _Records:
             for value, trial in self._trials.items():
                 rounds = tuple(self._rounds[value])
                 verdict = None if why else judge(trial.question, rounds)
-                self._store.finish(
-                    replace(
-                        trial, ended_ns=time.time_ns(), rounds=rounds, state=state, verdict=verdict, kept=False, why=why
-                    )
-                )
+                stands = self._switchings[value].standing is not None  # it could not be given back
+                ended = replace(trial, ended_ns=time.time_ns(), rounds=rounds, state=state, verdict=verdict, why=why)
+                self._store.finish(replace(ended, kept=stands))
         except StoreError as error:
             if not why:
                 raise Denied(f"{error}; the sweep has ended, and the machine is as before") from error

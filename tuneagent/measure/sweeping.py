@@ -63,12 +63,14 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """How a sweep ended; the machine is as before."""
+    """How a sweep ended."""
 
     blocks: tuple[dict[str, Measured], ...] = field(default_factory=tuple)
     """Those that count: in each, every value was measured."""
     why: str = ""
     """Of a failure; empty where all blocks were measured."""
+    put_back: bool = True
+    """Whether the machine is as before."""
 
 
 def orders(plan: Plan) -> tuple[tuple[str, ...], ...]:
@@ -83,7 +85,7 @@ def conduct(plan: Plan, hands: SweepHands) -> Swept:
     A failure is told; whatever else is raised is raised on once the machine is put back.
     """
     blocks: list[dict[str, Measured]] = []
-    why, sweeping = "", _Sweeping(plan, hands)
+    why, put_back, sweeping = "", True, _Sweeping(plan, hands)
     try:
         for number, order in enumerate(orders(plan), 1):
             blocks.append(sweeping.block(number, order))
@@ -96,7 +98,8 @@ def conduct(plan: Plan, hands: SweepHands) -> Swept:
         hands.restore()
     except (RoundError, OSError) as error:
         why = "; and ".join(filter(None, (why, f"the machine could not be put back: {error}")))
-    return Swept(tuple(blocks), why)
+        put_back = False
+    return Swept(tuple(blocks), why, put_back)
 
 
 class _Sweeping:

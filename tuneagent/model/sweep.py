@@ -42,4 +42,6 @@ class Sweep:
     trials: tuple[int, ...]
     """In the store, of each value but the first against the first."""
     why: str = ""
-    """Why it ended before all blocks were measured; empty where it did not."""
+    """Why it failed; empty where all blocks were measured and the machine was put back."""
+    put_back: bool = True
+    """Whether the machine is as before."""

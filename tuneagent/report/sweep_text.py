@@ -32,7 +32,8 @@ def headline(told: Sweep) -> str:
     """Where the knee is, in one sentence."""
     name = safe(told.name)
     if told.why:
-        return f"Failed after {plural(told.blocks, 'block')}, and the machine is as before."
+        left = "the machine is as before" if told.put_back else "the machine could not be put back"
+        return f"Failed after {plural(told.blocks, 'block')}, and {left}."
     if told.knee.value is None:
         return f"No knee of {words.title(told.metric)} over {name} is resolved."
     return f"The knee of {words.title(told.metric)} over {name} is at {safe(told.knee.value)}."
