@@ -280,6 +280,9 @@ def test_a_sweep_finds_the_knee_and_gives_the_machine_back(rig: Rig) -> None:
         (("--load", "command"), "needs the command itself"),
         (("--load", "passive", "--pairs-min", "9", "--pairs-max", "8"), "--pairs-min is more than --pairs-max"),
         (("--load", "passive", "--", "x"), "takes no further words"),
+        (("--load", "passive", "--settle", "nan"), "nan"),
+        (("--load", "passive", "--threshold", "nan"), "nan"),
+        (("--load", "passive", "--round", "inf"), "inf"),
         ((), "Missing option '--load'"),
     ],
 )

@@ -62,7 +62,7 @@ def command() -> None:
     help="It ends by itself after this time.",
 )  # fmt: skip
 @click.option(
-    "--idle", "idle_s", type=click.FloatRange(0, LONGEST_RUN_S), default=DEFAULT_IDLE_S, show_default=True,
+    "--idle", "idle_s", type=options.Number(0, LONGEST_RUN_S), default=DEFAULT_IDLE_S, show_default=True,
     metavar="SECONDS", help="It ends this long after its client has gone and none came; 0: with its first client.",
 )  # fmt: skip
 @_CPUS
@@ -120,7 +120,7 @@ def serve(
 @click.option("--kind", type=click.Choice(_KINDS), default="tcp-rr", show_default=True, help="What makes the load.")
 @options.seconds(5.0, LONGEST_RUN_S, "That are measured.")
 @click.option(
-    "--warm-up", "warm_up_s", type=click.FloatRange(0, 3600), default=0.5, show_default=True, metavar="SECONDS",
+    "--warm-up", "warm_up_s", type=options.Number(0, 3600), default=0.5, show_default=True, metavar="SECONDS",
     help="Before them, not counted.",
 )  # fmt: skip
 @click.option("--connections", type=click.IntRange(1), default=1, show_default=True, metavar="N")

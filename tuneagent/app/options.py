@@ -15,18 +15,22 @@ DEFAULT_S = 3.0
 """Long enough for a few thousand interrupts under load and for 300 clock ticks a CPU; short enough to wait for."""
 
 
-class Seconds(click.FloatRange):
-    """A time to wait; "nan" is a float, in no range and outside of none."""
+class Number(click.FloatRange):
+    """A number in a range; "nan" is a float, in no range and outside of none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, or click's error."""
+        found = super().convert(value, param, ctx)
+        if found != found:  # noqa: PLR0124 - true of nan alone
+            self.fail(f"{value!r} is no number", param, ctx)
+        return found
+
+
+class Seconds(Number):
+    """A time to wait."""
 
     def __init__(self, longest_s: float = LONGEST_S) -> None:
         super().__init__(SHORTEST_S, longest_s)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The seconds, or click's error."""
-        seconds = super().convert(value, param, ctx)
-        if seconds != seconds:  # noqa: PLR0124 - true of nan alone
-            self.fail(f"{value!r} is no number of seconds", param, ctx)
-        return seconds
 
 
 _TWICE = " Twice: before and after."

@@ -39,7 +39,7 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     afterwards; each value but the first is a trial in the store.
 
     Exit codes: 0 all was measured, whether or not there is a knee; 1 failed, and the machine is as before; 2 bad usage;
-    4 not permitted; 130 interrupted, and the machine is as before.
+    4 not permitted; 130 or 143 interrupted, and the machine is as before.
     """
     from tuneagent.app import sweeping, trial_question
     from tuneagent.plan import sweepable

@@ -57,7 +57,7 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     given back with `tuneagent rollback`. Each round is stored: `tuneagent report` tells of it.
 
     Exit codes: 0 there is a verdict, whichever; 1 there is none, and the machine is as before; 2 bad usage, policy or
-    plan file, nothing was touched; 4 not permitted; 130 interrupted, and the machine is as before.
+    plan file, nothing was touched; 4 not permitted; 130 or 143 interrupted, and the machine is as before.
     """
     from tuneagent.app import trial_question, trialling
 

@@ -62,7 +62,7 @@ _ROUNDS = (
     click.option(
         "--settle",
         "settle_s",
-        type=click.FloatRange(0, 600),
+        type=options.Number(0, 600),
         default=1.0,
         show_default=True,
         metavar="SECONDS",
@@ -91,7 +91,7 @@ _PAIRS = (
     click.option(
         "--threshold",
         "threshold_percent",
-        type=click.FloatRange(0, 1000),
+        type=options.Number(0, 1000),
         default=0.0,
         show_default=True,
         metavar="PERCENT",

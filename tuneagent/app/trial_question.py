@@ -33,7 +33,7 @@ def question(
     """The question of a trial; ``about`` is its subject and how it is called where no policy is tried."""
     subject, otherwise = about
     scope, spec = measured
-    primary = wishes.primary or usual_primary(policies, scope, spec)
+    primary = usual_primary(policies, scope, spec) if wishes.primary is None else wishes.primary
     objection = never(primary, spec.kind, scope)
     if objection:
         raise click.UsageError(f"--primary {primary}: {objection}")

@@ -24,7 +24,7 @@ LONGEST_BUDGET_MIN = 1440.0
 @click.option(
     "--budget",
     "budget_min",
-    type=click.FloatRange(0.1, LONGEST_BUDGET_MIN),
+    type=options.Number(0.1, LONGEST_BUDGET_MIN),
     default=60.0,
     show_default=True,
     metavar="MINUTES",
@@ -43,7 +43,7 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     all of them together are tried against the machine as it was: only what that confirms stands in the end.
 
     Exit codes: 0 done, whatever was kept; 1 failed, and the machine is as before; 2 bad usage or policy; 4 not
-    permitted; 130 interrupted, and the machine is as before.
+    permitted; 130 or 143 interrupted, and the machine is as before.
     """
     from tuneagent.app import trial_question, tuning
 

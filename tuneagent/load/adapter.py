@@ -18,6 +18,13 @@ TAIL_S = 0.5
 """A program runs for this long beyond the measured seconds, so that their end is looked at under load."""
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
 _LONGEST_NUMBER = 40
+_LONGEST_WORD = 200
+_WORD = re.compile(
+    r"""[(\["']* (?:[^\W\d][\w./-]*[=:])?"""
+    r"(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3})?|[-+]?\.\d+(?:[eE][-+]?\d{1,3})?)"
+    r"""(?:[%µ]|[^\W\d_][^\W\d_/]*(?:/[^\W\d_]+)?)?[)\]"',;:.]*""",
+    re.VERBOSE,
+)
 
 
 def check_can(spec: LoadSpec, program: str, *, rate: bool = False, think: bool = False, burst: bool = False) -> None:
@@ -58,13 +65,19 @@ def number(word: str) -> float | None:
 
 
 def last_number(line: str) -> float | None:
-    """The last number that a line holds; a comma between digits counts as one of thousands."""
-    words = [
-        match
-        for match in _NUMBER.findall(re.sub(r"(?<=\d),(?=\d{3}(?:\D|$))", "", line))
-        if len(match) <= _LONGEST_NUMBER
-    ]
-    return number(words[-1]) if words else None
+    """The number of the last word that holds a digit; None without one. LoadError where that word is no number.
+
+    ``rate=1,234.5``, ``12.5Gbit/s``, ``(95%)``: a name before it, what stands around it, and a unit behind it do not
+    count, nor does a comma between thousands. Nothing is guessed: ``0x1F``, ``1.2.3`` or ``10-20`` are no numbers.
+    """
+    words = [word for word in line.split() if any(sign.isdecimal() for sign in word)]
+    if not words:
+        return None
+    match = _WORD.fullmatch(words[-1]) if len(words[-1]) <= _LONGEST_WORD else None
+    value = number(match["number"].replace(",", "")) if match else None
+    if value is None:
+        raise LoadError(f"the last line holds no number that can be told for sure: {words[-1][:_LONGEST_NUMBER]!r}")
+    return value
 
 
 def keyed(text: str) -> dict[str, str]:

@@ -25,6 +25,8 @@ from tuneagent.load.wire import Sizes
 from tuneagent.model.histogram import merged
 from tuneagent.model.load import Histogram, LoadKind, LoadResult, LoadSpec
 
+MOST_CPUS = 8192
+"""CONFIG_NR_CPUS of the largest kernels."""
 WARM_UP_S = 0.5
 GRACE_S = 5.0
 """How long after its end a process of the load may still work at its numbers."""
@@ -260,10 +262,15 @@ def _result(
         reconnects=sum(part.reconnects for part in parts),
         lost=sum(part.lost for part in parts),
         client_cpu_s=client_s,
-        server_cpu_s=server_ns / 1e9,
+        server_cpu_s=_believed(server_ns / 1e9, seconds),
         client_cpus=cpus,
         notes=tuple(_notes(spec, seconds, transactions, sum(part.waiting for part in parts), client_s)),
     )
+
+
+def _believed(cpu_s: float, seconds: float) -> float | None:
+    """The CPU time that a server tells of itself; None for what no machine can use in this time."""
+    return cpu_s if 0 <= cpu_s <= seconds * MOST_CPUS else None
 
 
 def _notes(spec: LoadSpec, seconds: float, transactions: int, waiting: int, client_s: float) -> Iterator[str]:

@@ -26,7 +26,7 @@ class Control:
         notice_when_gone(self.sock)
 
     def server_cpu_ns(self) -> int:
-        """CPU time that the server's processes have used since they started."""
+        """CPU time that the server's processes have used since they started, as it says."""
         return self._ask(Order.MARK, 0, Sizes(0, 0))[1]
 
     def datagrams(self, sizes: Sizes) -> socket.socket:
@@ -56,7 +56,7 @@ class Control:
     def _ask(self, order: Order, port: int, sizes: Sizes) -> tuple[int, int]:
         try:
             self.sock.sendall(COMMAND.pack(order, port, sizes.request, sizes.response))
-            status, port, cpu_ns = ANSWER.unpack(read(self.sock, ANSWER.size))
+            status, port, cpu_ns = ANSWER.unpack(read(self.sock, ANSWER.size, time.monotonic() + PATIENCE_S))
         except TimeoutError as error:
             raise LoadError(
                 f"no answer from {self._to.name} within {PATIENCE_S:g} s: the link or the server is down"

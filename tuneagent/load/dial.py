@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import socket
+import time
 from dataclasses import dataclass
 
 from tuneagent.load.errors import LoadError
@@ -53,10 +55,11 @@ def dial(to: Target, ask: Ask, patience_s: float = PATIENCE_S) -> tuple[socket.s
     """A blocking connection that the server has admitted, and its session; LoadError with the reason if not."""
     sock = socket.socket(to.family, socket.SOCK_STREAM)
     try:
+        ends = time.monotonic() + patience_s
         sock.settimeout(patience_s)
         sock.connect(to.address)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        session = _admitted(to, sock, ask)
+        session = _admitted(to, sock, ask, ends)
         sock.settimeout(None)
     except OSError as error:
         sock.close()
@@ -67,22 +70,27 @@ def dial(to: Target, ask: Ask, patience_s: float = PATIENCE_S) -> tuple[socket.s
     return sock, session
 
 
-def _admitted(to: Target, sock: socket.socket, ask: Ask) -> bytes:
-    magic, nonce = HELLO.unpack(read(sock, HELLO.size))
+def _admitted(to: Target, sock: socket.socket, ask: Ask, ends: float) -> bytes:
+    magic, nonce = HELLO.unpack(read(sock, HELLO.size, ends))
     if magic != MAGIC:
         raise LoadError(f"{to.name} is no server of `tuneagent load serve`")
     sock.sendall(request(to.token, nonce, ask))
-    status, session = REPLY.unpack(read(sock, REPLY.size))
+    status, session = REPLY.unpack(read(sock, REPLY.size, ends))
     if status != Status.OK:
         kind = Busy if status == Status.BUSY else LoadError
         raise kind(f"{to.name}: {_REFUSALS.get(status, 'the server says something that is not known here')}")
     return bytes(session) or NO_SESSION
 
 
-def read(sock: socket.socket, size: int) -> bytes:
-    """Exactly so many bytes; OSError when the peer closes before, or its time is over."""
+def read(sock: socket.socket, size: int, ends: float = math.inf) -> bytes:
+    """Exactly so many bytes; OSError when the peer closes before, or its time is over.
+
+    That is each wait's, which is the socket's own, and that of all of them, ``ends`` by time.monotonic().
+    """
     data = b""
     while len(data) < size:
+        if time.monotonic() >= ends:
+            raise TimeoutError
         piece = sock.recv(size - len(data))
         if not piece:
             raise ConnectionResetError

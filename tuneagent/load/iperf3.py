@@ -9,11 +9,13 @@ from typing import Any
 from tuneagent.load import adapter, program
 from tuneagent.load.errors import LoadError
 from tuneagent.load.hooks import Hooks
+from tuneagent.load.limits import LONGEST_S
 from tuneagent.model.load import LoadResult, LoadSpec
 
 PORT = 5201
 _CONNECT_MS = "5000"
 _LONGEST_ERROR = 300
+_MOST_BITS, _MOST_PERCENT = 1e15, 1e6
 
 
 def command(spec: LoadSpec, run_s: int) -> tuple[str, ...]:
@@ -32,11 +34,11 @@ def parse(text: str) -> LoadResult:
         (end[key] for key in ("sum_received", "sum", "sum_sent") if isinstance(end.get(key), dict)), {}
     )
     rate, seconds = _number(total, "bits_per_second"), _number(total, "seconds")
-    if rate is None or not seconds:
+    if rate is None or not seconds or not max(rate / _MOST_BITS, seconds / LONGEST_S) <= 1:
         raise LoadError("iperf3: its JSON tells no bits per second")
     used = end.get("cpu_utilization_percent")
     used = used if isinstance(used, dict) else {}
-    client, server = _number(used, "host_total"), _number(used, "remote_total")
+    client, server = (_percent(used, name) for name in ("host_total", "remote_total"))
     lost = _number(total, "lost_packets")
     return LoadResult(
         seconds=seconds,
@@ -72,6 +74,12 @@ def _number(values: dict[str, Any], key: str) -> float | None:
     except OverflowError:
         return None
     return found if math.isfinite(found) and found >= 0 else None
+
+
+def _percent(used: dict[str, Any], key: str) -> float | None:
+    """Of one CPU; None for more than any machine has."""
+    found = _number(used, key)
+    return found if found is not None and found <= _MOST_PERCENT else None
 
 
 def _retransmits(end: dict[str, Any]) -> tuple[str, ...]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from tuneagent.load.errors import LoadError
 from tuneagent.load.wire import LARGEST_BYTES
 from tuneagent.model.load import LoadKind, LoadSpec
@@ -12,7 +10,7 @@ MOST_CONNECTIONS = 4096
 MOST_PROCESSES = 256
 MOST_BURST = 1024
 MOST_THINK_US = 60_000_000
-MOST_RATE = 10_000_000.0
+LEAST_RATE, MOST_RATE = 0.001, 10_000_000.0
 LONGEST_S = 86_400.0
 LARGEST_DATAGRAM = 65_507
 MOST_NUMBERED = 128
@@ -33,8 +31,8 @@ def check(spec: LoadSpec, seconds: float) -> None:
 
 
 def _check_rate(spec: LoadSpec, rate: float) -> None:
-    if not math.isfinite(rate) or not 0 < rate <= MOST_RATE:
-        raise LoadError(f"a rate of {rate:g} requests/s: it must be above 0 and at most {MOST_RATE:g}")
+    if not LEAST_RATE <= rate <= MOST_RATE:  # which no nan is
+        raise LoadError(f"a rate of {rate:g} requests/s: {LEAST_RATE:g} to {MOST_RATE:,.0f} can be had")
     if spec.think_us:
         raise LoadError("a think time belongs to a closed loop, and a rate to an open one: give one of them")
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from tuneagent.load import adapter, program
 from tuneagent.load.errors import LoadError
 from tuneagent.load.hooks import Hooks
+from tuneagent.load.limits import LONGEST_S
 from tuneagent.model.histogram import of_steps
 from tuneagent.model.load import Histogram, LoadResult, LoadSpec
 
@@ -46,9 +47,9 @@ def parse(text: str) -> LoadResult:
         raise LoadError(f"sockperf: {error[1].strip()}")
     if duration is None or any(len(word) > _MOST_DIGITS for word in duration.groups()):
         raise LoadError("sockperf: its output tells no [Valid Duration]")
-    seconds, received = float(duration[1]), int(duration[3])
-    if seconds <= 0:
-        raise LoadError("sockperf: it ran for 0 s")
+    seconds, received = adapter.number(duration[1]), int(duration[3])
+    if seconds is None or not 0 < seconds <= LONGEST_S:
+        raise LoadError(f"sockperf: a RunTime of {duration[1]} s")
     dropped = _DROPPED.search(plain)
     return LoadResult(
         seconds=seconds,

@@ -6,6 +6,7 @@ import os
 import time
 import weakref
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from tuneagent.machine import (
@@ -120,4 +121,5 @@ class Live(Sysroot):
 
 def _close(*several: Connections | Locks) -> None:
     for one in several:
-        one.close()
+        with suppress(KeyboardInterrupt):  # of somebody impatient, as the program ends anyway
+            one.close()
