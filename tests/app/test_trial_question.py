@@ -76,6 +76,12 @@ def test_the_user_decides_otherwise_and_says_which_way_where_nobody_knows() -> N
         ("latency_p99_us", LoadSpec(LoadKind.IPERF3, "192.0.2.2"), HERE, "no metric of such a trial"),
         ("interrupts_per_packet", LoadSpec(LoadKind.PASSIVE), DOMAIN, "only the guest tells it"),
         ("packets_per_sec", LoadSpec(LoadKind.PASSIVE), Scope(), "no virtio NIC here"),
+        (
+            "interrupts_per_packet",
+            LoadSpec(LoadKind.PASSIVE),
+            Scope(nics=("v0",), interrupts=False),
+            "the interface has no interrupts of its own: let --primary packets_per_sec decide",
+        ),
         ("bits_per_sec", LoadSpec(LoadKind.PASSIVE), Scope(), "no virtio NIC here"),
         ("transactions_per_sec", LoadSpec(LoadKind.COMMAND, command=("x",)), HERE, "no metric of such a trial"),
     ],

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tuneagent.machine.source import Source
     from tuneagent.model.domain_view import DomainView
     from tuneagent.model.policy import Policy
+    from tuneagent.model.snapshot import Snapshot
     from tuneagent.model.view import View
 
 LARGEST_FILE_BYTES = 32 * 1024 * 1024
@@ -143,9 +144,14 @@ class Planner:
         if self._source is None:
             self._source = source_of(self._ask.tree, self._ask.connect)
         seen = snapshot(self._source, None, frozenset(self._ask.domains))
-        if self._ask.in_container and seen.identity is not None:
-            seen = replace(seen, identity=replace(seen.identity, container=None))
-        return rates.alone(seen)
+        return rates.alone(as_meant(seen, self._ask))
+
+
+def as_meant(seen: Snapshot, ask: Ask) -> Snapshot:
+    """What was seen, of the machine around a container where that is what is meant."""
+    if not ask.in_container or seen.identity is None:
+        return seen
+    return replace(seen, identity=replace(seen.identity, container=None))
 
 
 class _Chosen:

@@ -61,7 +61,8 @@ def measured(source: Source, planned: Iterable[PlannedChange], named: Named) -> 
     if meant:
         return _of_domain(view, meant[0], subject, subjects, named)
     nics = _nics(view, planned, named) or tuple(nic.name for nic in view.after.virtio_nics)
-    scope = Scope(nics=nics, client_measured=named.load_runs)
+    own = any(one.data_irqs for one in view.after.nics or () if one.name in nics)
+    scope = Scope(nics=nics, interrupts=own, client_measured=named.load_runs)
     return Measured(scope, view.after, subject, dict(_facts(view.after, nics)), None)
 
 

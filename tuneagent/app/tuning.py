@@ -22,7 +22,7 @@ from tuneagent.app import (
     trialling,
     tuning_scope,
 )
-from tuneagent.app.applying import Ask, Planner
+from tuneagent.app.applying import Ask, Planner, as_meant
 from tuneagent.app.denied import Denied
 from tuneagent.app.switching import Switching
 from tuneagent.app.trialling import Setting
@@ -144,7 +144,8 @@ class _Tuning:
         source, asked, looks = self.made.source, self.made.load, list[Snapshot]()
 
         def look() -> None:
-            looks.append(observe(source, looks[-1] if looks else None, frozenset(self.ask.domains)))
+            seen = observe(source, looks[-1] if looks else None, frozenset(self.ask.domains))
+            looks.append(as_meant(seen, self.ask))
 
         named = trial_scope.Named(self.ask.nics, self.ask.domains, self.made.guest_agent)
         spec, _ = trial_place.of(asked.spec, trial_scope.measured(source, (), named), ())

@@ -27,6 +27,7 @@ _OF_GUEST = frozenset(
     {"interrupts_per_sec", "interrupts_per_packet", "lock_waits_per_sec", "softnet_squeezes_per_sec", names.SEGMENTS}
 )
 """Its hypervisor does not see these."""
+_OF_INTERRUPTS = frozenset({"interrupts_per_sec", "interrupts_per_packet"})
 _OF_NICS = frozenset({names.PACKETS, "interrupts_per_sec", "interrupts_per_packet", names.CPU_PER_PACKET, "drops"})
 
 
@@ -38,6 +39,8 @@ def never(metric: str, kind: LoadKind, scope: Scope) -> str:
         return "only a hypervisor sees it of its virtual machines: try it there, with --domain NAME"
     if metric in _OF_GUEST and scope.domain is not None and not scope.guest:
         return "only the guest tells it, and it is not asked: that needs its agent, and no --no-guest-agent"
+    if metric in _OF_INTERRUPTS and scope.domain is None and scope.nics and not scope.interrupts:
+        return "the interface has no interrupts of its own: let --primary packets_per_sec decide, or bits_per_sec"
     of_nics = metric in _OF_NICS or (metric == names.BITS and kind is LoadKind.PASSIVE)
     if of_nics and scope.domain is None and not scope.nics:
         return "no virtio NIC here: name an interface by --on"

@@ -11,6 +11,8 @@ class Scope:
 
     nics: tuple[str, ...] = ()
     """Names of interfaces of this machine; without any its virtio NICs. Not used with a domain."""
+    interrupts: bool = True
+    """Whether these have interrupts of their own; a veth or a bond has none."""
     domain: str | None = None
     """Key of the virtual machine (``DomainView.key``) that is measured from its hypervisor."""
     macs: frozenset[str] = frozenset()
