@@ -224,7 +224,7 @@ class _Conducting:
         asked = self._question.round_s
         more = _WHOLE_S if self._question.load.kind in WHOLE_SECONDS else 0.0
         if not _SHORTEST * asked <= found.seconds <= _LONGEST * asked + more:
-            return f"it was not measured for the {asked:g} s that were asked for"
+            return f"it was measured for {found.seconds:.3g} s, and {asked:g} s were asked for"
         if not math.isfinite(found.metrics.get(self._question.primary, math.nan)):
             reason = found.missing.get(self._question.primary, "no reason was given")
             return f"{self._question.primary} could not be measured: {reason}"
