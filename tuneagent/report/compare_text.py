@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tuneagent.model.trial import Effect, Trial
+from tuneagent.model.trial import Effect, Question, Trial
 from tuneagent.report import trial_words as words
 from tuneagent.report.document import Block, Document, Gap, Heading, Paragraph, Table, Tone
 from tuneagent.report.jsonable import jsonable
@@ -15,6 +15,8 @@ from tuneagent.report.values import number
 
 SCHEMA = "tuneagent.trial-comparison/1"
 """Grows by new keys only; a key that changes its meaning changes this number."""
+CHANGES = "what B changes"
+MOST_CHANGES, LONGEST = 3, 80
 SAME_FROM = frozenset({"Rounds", "When", "Interval"})
 """Differ from trial to trial, and say nothing of the machine."""
 
@@ -52,7 +54,10 @@ def apart(first: Effect | None, second: Effect | None) -> str:
     """Whether the two intervals leave no common effect."""
     if first is None or second is None:
         return "not in both"
-    bounds = (first.low_percent, first.high_percent, second.low_percent, second.high_percent)
+    if first.difference is not None and second.difference is not None:
+        bounds = (first.low_difference, first.high_difference, second.low_difference, second.high_difference)
+    else:
+        bounds = (first.low_percent, first.high_percent, second.low_percent, second.high_percent)
     if any(one is None for one in bounds):
         return "unknown"
     low, high, other_low, other_high = (one for one in bounds if one is not None)
@@ -62,8 +67,14 @@ def apart(first: Effect | None, second: Effect | None) -> str:
 
 
 def differences(first: Trial, second: Trial) -> Iterator[tuple[str, str, str]]:
-    """What differs in the question, the load and the machine: an effect may be its doing."""
+    """What differs in the question, the load and the machine: an effect may be its doing.
+
+    Of two policies, which the heads name, the changes differ anyway; of one policy or two plans they should not.
+    """
     sides = [_told(trial) for trial in (first, second)]
+    if first.question.policy != second.question.policy:
+        for side in sides:
+            del side[CHANGES]
     for name in dict.fromkeys([*sides[0], *sides[1]]):
         one, other = (side.get(name, "-") for side in sides)
         if one != other:
@@ -74,11 +85,22 @@ def _told(trial: Trial) -> dict[str, str]:
     told = {label: said for label, said in about(trial) if label not in SAME_FROM}
     asked = trial.question
     return {
+        CHANGES: _changes(asked),
         "round": f"{number(asked.round_s)} s after {number(asked.settle_s)} s",
         "metric that decides": words.title(asked.primary),
         "tuneagent": safe(trial.version),
         **told,
     }
+
+
+def _changes(asked: Question) -> str:
+    """The first of them; of what is long its beginning."""
+    told = [
+        f"{safe(one.where, LONGEST)} {safe(one.old or '?', LONGEST)} → {safe(one.new, LONGEST)}"
+        for one in asked.changes
+    ]
+    more = [f"and {len(told) - MOST_CHANGES} more"] if len(told) > MOST_CHANGES else []
+    return "; ".join([*told[:MOST_CHANGES], *more]) or "nothing that is told"
 
 
 def _heads(first: Trial, second: Trial) -> Iterator[Block]:
