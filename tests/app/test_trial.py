@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.command import environment, run
-from tests.app.trial_rig import THERE, Rig, namespaces, printing, until
+from tests.app.trial_rig import FILE, THERE, Rig, namespaces, printing, until
 from tests.load.serving import serving
 
 pytestmark = pytest.mark.namespaces
@@ -125,6 +125,19 @@ def test_an_interface_that_is_called_otherwise_meanwhile_gets_its_values_back(
         gone = until(lambda: rig.value(f"/sys/class/net/{name}/queues/rx-0/rps_cpus") == "0")
     subprocess.run([*rig.inside, "sh", "-c", back.format(mac=mac)], check=True)
     assert gone
+
+
+def test_where_its_journal_is_removed_it_says_what_to_do_by_hand(rig: Rig) -> None:
+    with running(rig, "trial", "--plan", rig.plan(), *SLOW, *rig.places, *printing(SAME)) as process:
+        shutil.rmtree(rig.scratch / "state")
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+    stands = rig.value()
+    line = f"echo 0 > {FILE}"
+    subprocess.run([*rig.inside, "sh", "-c", line], check=True)
+
+    assert (process.returncode, stands) == (143, "1")
+    assert f"by hand, as root: {line}" in err
 
 
 def test_a_plan_for_other_values_is_refused(rig: Rig) -> None:

@@ -56,7 +56,7 @@ def test_two_trials_of_one_name_that_changed_other_things_say_so() -> None:
     first = make_trials.pin(1)
     turned = tuple(replace(one, old=one.new, new=one.old or "") for one in first.question.changes)
     second = replace(make_trials.pin(2), question=replace(first.question, changes=turned))
-    told = dict((what, (a, b)) for what, a, b in compare_text.differences(first, second))
+    told = {what: (a, b) for what, a, b in compare_text.differences(first, second)}
     assert told["what B changes"][0] != told["what B changes"][1]
     assert "→" in told["what B changes"][0]
 

@@ -18,6 +18,7 @@ STORED = TunableKind.DOMAIN_INTERFACE_DRIVER
 LIVE = TunableKind.DOMAIN_INTERFACE_LIVE
 """What a stored definition says counts from the next start on: a trial has the running device instead."""
 SWITCHED_BACK = "switched back"
+_MOST_LINES = 16
 _MEDDLED = frozenset({Standing.BACK, Standing.DRIFTED})
 
 
@@ -49,6 +50,8 @@ class Switching:
         self._site, self._plan, self._interruptions = site, plan, interruptions
         self._command, self._bounds, self._may_be_so = command, bounds, may_be_so
         self._standing: int | None = None
+        self._last: Transaction | None = None
+        """As it was recorded when it was made: what is known of it where its journal is not there any more."""
         self._first = tuple(plan())
 
     @property
@@ -146,13 +149,14 @@ class Switching:
         policies = tuple(dict.fromkeys(one.policy for one in self._first if one.policy))
         request = writing.Request(self._command, policies, None, provisional=provisional)
         try:
-            return self._site.apply(plan, request, self._interruptions)
+            self._last = self._site.apply(plan, request, self._interruptions)
         except writing.Failed as failed:
             more = ""
             if failed.transaction is not None and told.has_stuck([failed.transaction]):
                 self._standing = failed.transaction.id  # a part of it is: nobody may take this for the old state
                 more = f"; run tuneagent rollback {self._standing}"
             raise RoundError(f"the changes could not be made: {failed.reason}{more}") from failed
+        return self._last
 
     def _off(self) -> None:
         if self._standing is None:
@@ -160,8 +164,8 @@ class Switching:
         number = self._standing
         try:
             undone = self._site.undo(number, SWITCHED_BACK)
-        except writing.JournalError as error:
-            raise RoundError(str(error)) from error
+        except (writing.JournalError, OSError) as error:
+            raise RoundError(f"{error}{self._by_hand()}") from error
         self._standing = number if told.has_stuck([undone]) else None
         wrong = [one for one in undone.entries if one.outcome in {Outcome.STUCK, Outcome.YIELDED}]
         if wrong:
@@ -169,6 +173,14 @@ class Switching:
             yielded = wrong[0].outcome is Outcome.YIELDED
             words = "is somebody else's now" if yielded else "was not given back"
             raise RoundError(f"{wrong[0].where} {words}: {wrong[0].detail}{more}")
+
+    def _by_hand(self) -> str:
+        """The lines that give back what stands, for a person; of very many the first."""
+        if self._last is None:
+            return ""
+        lines = tuple(self._site.by_hand(self._last))
+        more = f"; and {len(lines) - _MOST_LINES} more" if len(lines) > _MOST_LINES else ""
+        return f"; by hand, as root: {'; '.join(lines[:_MOST_LINES])}{more}" if lines else ""
 
     def _trial_of_it(self) -> Callable[[], Sequence[PlannedChange]]:
         return _first_then(self.tried, lambda: _tried(self._checked()))
