@@ -6,6 +6,7 @@ The long texts are what sockperf 3.7 and iperf 3.12 printed; netperf's and neper
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -178,6 +179,68 @@ def test_neper_tells_transactions_and_latencies_in_seconds() -> None:
     assert mean_ns(result.latency) == pytest.approx(30222, rel=1e-4)
     for percent, ns in [(50, 26119), (90, 32447), (99, 68999)]:
         assert percentile_ns(result.latency, percent) == pytest.approx(ns, rel=0.005)
+
+
+@pytest.mark.parametrize("text", ["", NEPER.replace("throughput=33009.84", ""), NEPER.replace("33009.84", "0.00")])
+def test_neper_that_measured_nothing_is_one_clear_line(text: str) -> None:
+    with pytest.raises(LoadError, match="no throughput"):
+        neper.parse(text)
+
+
+def test_iperf3_tells_what_arrived_and_both_sides_cpu() -> None:
+    result = iperf3.parse(json.dumps(IPERF3))
+
+    assert (result.seconds, result.transactions, result.value, result.unit) == (2.51, None, 14090025340.72571, "bit/s")
+    assert result.per_sec == result.value
+    assert result.client_cpu_s == pytest.approx(0.116 * 2.51)
+    assert result.server_cpu_s == pytest.approx(0.257 * 2.51)
+    assert result.notes == ("iperf3 counted 7 retransmits",)
+
+
+def test_iperf3_tells_lost_datagrams() -> None:
+    result = iperf3.parse(json.dumps(IPERF3_UDP))
+
+    assert (result.value, result.lost, result.client_cpu_s) == (10220876.8, 3, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"end": {}, "error": "unable to connect to server: Connection refused"}', "unable to connect"),
+        ("", "it said nothing"),
+        ("iperf3: unrecognized option", "unrecognized option"),
+        ("[]", "no object"),
+        ('{"end": []}', "no bits per second"),
+        ('{"end": {"sum_received": {"bits_per_second": "7", "seconds": 3}}}', "no bits per second"),
+        ('{"end": {"sum_received": {"bits_per_second": NaN, "seconds": 3}}}', "no bits per second"),
+        ('{"end": {"sum_received": {"bits_per_second": true, "seconds": 3}}}', "no bits per second"),
+        ('{"end": {"sum_received": {"bits_per_second": 1' + "0" * 400 + ', "seconds": 3}}}', "no bits per second"),
+        ("[" * 100_000, "no JSON"),
+    ],
+    ids=range(10),
+)
+def test_iperf3_that_measured_nothing_is_one_clear_line(text: str, said: str) -> None:
+    with pytest.raises(LoadError, match=said):
+        iperf3.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("5\n", 5.0),
+        ("warm-up 3\nrate: 12345.5 req/s\n\n", 12345.5),
+        ("Requests/sec: 1,234,567.25", 1234567.25),
+        ("p99 -3e-2", -0.03),
+        ("1.2.3.4 took .5", 0.5),
+        ("12.5 Gbit/s", 12.5),
+        ("12.5Gbit/s", 12.5),
+        ("rate=1,234.5req/s;", 1234.5),
+        ("p99=7µs", 7.0),
+        ("busy (95%).", 95.0),
+    ],
+)
+def test_the_last_number_of_the_last_line_counts(text: str, value: float) -> None:
+    assert command.parse(text) == value
 
 
 NO_NUMBERS = ("", "\n \n", "12\nnone", "nan", "1e999", "1e9999", "9" * 100, "inf", "0x1F", "1,5", "1_000", "10-20")
