@@ -128,6 +128,9 @@ def test_sockperf_tells_transactions_and_round_trips() -> None:
         (SOCKPERF_ALONE, "No messages were received"),
         ("", "no .Valid Duration."),
         (SOCKPERF.replace("RunTime=0.550", "RunTime=0.000"), "0 s"),
+        (SOCKPERF.replace("RunTime=0.550", "RunTime=1.2.3"), r"a RunTime of 1\.2\.3 s"),
+        (SOCKPERF.replace("RunTime=0.550", "RunTime=..."), r"a RunTime of \.\.\. s"),
+        (SOCKPERF.replace("RunTime=0.550", "RunTime=864001"), "a RunTime of 864001 s"),
         (SOCKPERF.replace("54863", "9" * 5000), "no .Valid Duration."),
         (
             SOCKPERF + "IP = 1 sockperf: ERROR: A connection was forcibly closed by a peer (errno=0 Success)",
@@ -162,6 +165,8 @@ def test_netperf_without_latencies_has_none() -> None:
         (NETPERF.replace("Trans/s", "10^6bits/s"), "not transactions"),
         (NETPERF.replace("23456.78", "nan"), "no THROUGHPUT"),
         (NETPERF.replace("6.01", "0.00"), "no THROUGHPUT"),
+        (NETPERF.replace("6.01", "864001"), "no THROUGHPUT"),
+        (NETPERF.replace("23456.78", "1e300"), "no THROUGHPUT"),
     ],
 )
 def test_netperf_that_measured_nothing_is_one_clear_line(text: str, said: str) -> None:
@@ -181,7 +186,24 @@ def test_neper_tells_transactions_and_latencies_in_seconds() -> None:
         assert percentile_ns(result.latency, percent) == pytest.approx(ns, rel=0.005)
 
 
-@pytest.mark.parametrize("text", ["", NEPER.replace("throughput=33009.84", ""), NEPER.replace("33009.84", "0.00")])
+@pytest.mark.parametrize("name", ["MEAN_LATENCY=42.43", "P99_LATENCY=81"])
+def test_netperf_s_latency_that_nothing_can_have_is_left_out(name: str) -> None:
+    result = netperf.parse(NETPERF.replace(name, f"{name.partition('=')[0]}=1e308"))
+
+    assert result.transactions == 140975
+    assert result.latency is None or result.latency.max_ns == 4_567_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        NEPER.replace("throughput=33009.84", ""),
+        NEPER.replace("33009.84", "0.00"),
+        NEPER.replace("33009.84", "1e-300"),
+        NEPER.replace("329605", "1e300"),
+    ],
+)
 def test_neper_that_measured_nothing_is_one_clear_line(text: str) -> None:
     with pytest.raises(LoadError, match="no throughput"):
         neper.parse(text)
@@ -215,13 +237,35 @@ def test_iperf3_tells_lost_datagrams() -> None:
         ('{"end": {"sum_received": {"bits_per_second": NaN, "seconds": 3}}}', "no bits per second"),
         ('{"end": {"sum_received": {"bits_per_second": true, "seconds": 3}}}', "no bits per second"),
         ('{"end": {"sum_received": {"bits_per_second": 1' + "0" * 400 + ', "seconds": 3}}}', "no bits per second"),
+        ('{"end": {"sum_received": {"bits_per_second": 7, "seconds": 1e308}}}', "no bits per second"),
+        ('{"end": {"sum_received": {"bits_per_second": 1e308, "seconds": 3}}}', "no bits per second"),
         ("[" * 100_000, "no JSON"),
     ],
-    ids=range(10),
+    ids=range(12),
 )
 def test_iperf3_that_measured_nothing_is_one_clear_line(text: str, said: str) -> None:
     with pytest.raises(LoadError, match=said):
         iperf3.parse(text)
+
+
+def test_iperf3_s_numbers_that_nothing_can_come_to_are_left_out() -> None:
+    end = IPERF3["end"]
+    end = {
+        **end,
+        "cpu_utilization_percent": {"host_total": 1e308, "remote_total": 1e7},
+        "sum_received": {**end["sum_received"], "lost_packets": 1e308},
+        "sum_sent": {**end["sum_sent"], "retransmits": 1e308},
+    }
+    result = iperf3.parse(json.dumps({"end": end}))
+
+    assert (result.seconds, result.lost, result.notes) == (2.51, 0, ())
+    assert (result.client_cpu_s, result.server_cpu_s) == (None, None)
+
+
+def test_a_program_that_ran_a_little_longer_than_the_longest_load_is_believed() -> None:
+    total = {"sum_received": {"bits_per_second": 7, "seconds": 86_401}}
+
+    assert iperf3.parse(json.dumps({"end": total})).seconds == 86_401
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ TAIL_S = 0.5
 """A program runs for this long beyond the measured seconds, so that their end is looked at under load."""
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
 _LONGEST_NUMBER = 40
+_MOST = 1e15
+"""No program counts further, and what is made of two such numbers is finite."""
 _LONGEST_WORD = 200
 _WORD = re.compile(
     r"""[(\["']* (?:[^\W\d][\w./-]*[=:])?"""
@@ -87,9 +89,9 @@ def keyed(text: str) -> dict[str, str]:
 
 
 def positive(values: dict[str, str], key: str) -> float | None:
-    """A value that is there, is a number and not negative."""
+    """A value that is there, is a number, not negative, and none that nothing can come to."""
     value = number(values.get(key, ""))
-    return value if value is not None and value >= 0 else None
+    return value if value is not None and 0 <= value <= _MOST else None
 
 
 def together(results: Sequence[LoadResult], outputs: Sequence[Output]) -> LoadResult:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
 from tuneagent.load import adapter, program
 from tuneagent.load.errors import LoadError
 from tuneagent.load.hooks import Hooks
-from tuneagent.load.limits import LONGEST_S
+from tuneagent.load.limits import LONGEST_TOLD_S
 from tuneagent.model.load import LoadResult, LoadSpec
 
 PORT = 5201
 _CONNECT_MS = "5000"
 _LONGEST_ERROR = 300
-_MOST_BITS, _MOST_PERCENT = 1e15, 1e6
+_MOST, _MOST_PERCENT = 1e15, 1e6
 
 
 def command(spec: LoadSpec, run_s: int) -> tuple[str, ...]:
@@ -34,7 +33,7 @@ def parse(text: str) -> LoadResult:
         (end[key] for key in ("sum_received", "sum", "sum_sent") if isinstance(end.get(key), dict)), {}
     )
     rate, seconds = _number(total, "bits_per_second"), _number(total, "seconds")
-    if rate is None or not seconds or not max(rate / _MOST_BITS, seconds / LONGEST_S) <= 1:
+    if rate is None or not seconds or seconds > LONGEST_TOLD_S:
         raise LoadError("iperf3: its JSON tells no bits per second")
     used = end.get("cpu_utilization_percent")
     used = used if isinstance(used, dict) else {}
@@ -66,6 +65,7 @@ def _end(text: str) -> dict[str, Any]:
 
 
 def _number(values: dict[str, Any], key: str) -> float | None:
+    """A value that is a number which a machine can count to; None for anything else."""
     value = values.get(key)
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
@@ -73,7 +73,7 @@ def _number(values: dict[str, Any], key: str) -> float | None:
         found = float(value)
     except OverflowError:
         return None
-    return found if math.isfinite(found) and found >= 0 else None
+    return found if 0 <= found <= _MOST else None  # which no nan is
 
 
 def _percent(used: dict[str, Any], key: str) -> float | None:

@@ -12,6 +12,8 @@ MOST_BURST = 1024
 MOST_THINK_US = 60_000_000
 LEAST_RATE, MOST_RATE = 0.001, 10_000_000.0
 LONGEST_S = 86_400.0
+LONGEST_TOLD_S = 10 * LONGEST_S
+"""What is believed of a program that tells for how long it ran: it runs a little longer than it was asked to."""
 LARGEST_DATAGRAM = 65_507
 MOST_NUMBERED = 128
 """UDP requests in flight on a connection when their number has one byte."""

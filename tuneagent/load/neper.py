@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from tuneagent.load import adapter, program
 from tuneagent.load.errors import LoadError
 from tuneagent.load.hooks import Hooks
+from tuneagent.load.limits import LONGEST_TOLD_S
 from tuneagent.model.histogram import of_steps
 from tuneagent.model.load import LoadResult, LoadSpec
 
@@ -35,7 +36,7 @@ def parse(text: str) -> LoadResult:
     """From its ``key=value`` lines, latencies in seconds; LoadError where there is no throughput among them."""
     values = adapter.keyed(text)
     rate, count = adapter.positive(values, "throughput"), adapter.positive(values, "num_transactions")
-    if not rate or not count:
+    if not rate or not count or count / rate > LONGEST_TOLD_S:
         raise LoadError("neper: no throughput in its output")
     mean_s = adapter.positive(values, "latency_mean")
     latency = of_steps(_steps(values), round(count), mean_s * 1e9) if mean_s is not None else None

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from tuneagent.load import adapter, program
 from tuneagent.load.errors import LoadError
 from tuneagent.load.hooks import Hooks
+from tuneagent.load.limits import LONGEST_TOLD_S
 from tuneagent.model.histogram import of_steps
 from tuneagent.model.load import LoadResult, LoadSpec
 
@@ -57,7 +58,7 @@ def parse(text: str) -> LoadResult:
     """From its ``KEY=value`` lines; LoadError where there is no rate among them."""
     values = adapter.keyed(text)
     rate, seconds = adapter.positive(values, "THROUGHPUT"), adapter.positive(values, "ELAPSED_TIME")
-    if rate is None or not seconds:
+    if rate is None or not seconds or seconds > LONGEST_TOLD_S:
         raise LoadError(f"netperf: no THROUGHPUT in its output: {_last_line(text)}")
     unit = values.get("THROUGHPUT_UNITS", _TRANSACTIONS)
     if unit != _TRANSACTIONS:

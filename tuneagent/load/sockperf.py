@@ -9,7 +9,7 @@ from dataclasses import replace
 from tuneagent.load import adapter, program
 from tuneagent.load.errors import LoadError
 from tuneagent.load.hooks import Hooks
-from tuneagent.load.limits import LONGEST_S
+from tuneagent.load.limits import LONGEST_TOLD_S
 from tuneagent.model.histogram import of_steps
 from tuneagent.model.load import Histogram, LoadResult, LoadSpec
 
@@ -48,7 +48,7 @@ def parse(text: str) -> LoadResult:
     if duration is None or any(len(word) > _MOST_DIGITS for word in duration.groups()):
         raise LoadError("sockperf: its output tells no [Valid Duration]")
     seconds, received = adapter.number(duration[1]), int(duration[3])
-    if seconds is None or not 0 < seconds <= LONGEST_S:
+    if seconds is None or not 0 < seconds <= LONGEST_TOLD_S:
         raise LoadError(f"sockperf: a RunTime of {duration[1]} s")
     dropped = _DROPPED.search(plain)
     return LoadResult(
