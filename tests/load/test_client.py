@@ -20,6 +20,7 @@ import pytest
 from tests.app.command import ROOT, environment
 from tests.load.serving import TOKEN, Serving, serving
 from tuneagent.load import client, limits
+from tuneagent.load.control import Control
 from tuneagent.load.errors import LoadError
 from tuneagent.load.hooks import Hooks
 from tuneagent.model.histogram import percentile_ns
@@ -97,6 +98,17 @@ def test_cpu_time_of_both_sides_is_told_for_the_measured_seconds(server: Serving
     assert result.server_cpu_s is not None
     assert 0 < result.client_cpu_s <= 2 * 0.5 * 1.5
     assert 0 < result.server_cpu_s < 10
+
+
+@pytest.mark.parametrize(("cpu_s", "told"), [(0.0, 0.0), (2048.0, 2048.0), (2048.1, None), (-0.1, None)])
+def test_a_server_s_cpu_time_is_told_as_far_as_a_machine_can_use_it(
+    server: Serving, cpu_s: float, told: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That of 8192 CPUs in a quarter of a second; a server may say whatever it likes."""
+    said = iter((10**18, 10**18 + round(cpu_s * 1e9)))
+    monkeypatch.setattr(Control, "server_cpu_ns", lambda _: next(said))
+
+    assert run(server, seconds=0.25).server_cpu_s == told
 
 
 def test_processes_stay_where_they_are_pinned(server: Serving) -> None:
