@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tuneagent.load.dial import dial, target
+from tuneagent.load.dial import dial, read, target
 from tuneagent.load.errors import LoadError
 from tuneagent.load.wire import Ask, Role
 
@@ -35,3 +35,15 @@ def test_a_server_that_drips_is_waited_for_no_longer_than_one_that_is_silent() -
                 dial(there, Ask(Role.CONTROL), 0.5)
         finally:
             thread.join()
+
+
+def test_a_byte_in_time_gives_the_rest_no_time_of_its_own() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.settimeout(20)
+        theirs.sendall(b"x")
+        began = time.monotonic()
+        with pytest.raises(TimeoutError):
+            read(ours, 8, began + 0.2)
+
+    assert time.monotonic() - began < 10

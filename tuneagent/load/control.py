@@ -22,7 +22,6 @@ class Control:
         """LoadError where the server cannot be had."""
         self._to = to
         self.sock, self.session = _admitted(to)
-        self.sock.settimeout(PATIENCE_S)
         notice_when_gone(self.sock)
 
     def server_cpu_ns(self) -> int:
@@ -54,6 +53,7 @@ class Control:
         return LoadError(f"the server at {self._to.name} ended in the middle of the load")
 
     def _ask(self, order: Order, port: int, sizes: Sizes) -> tuple[int, int]:
+        self.sock.settimeout(PATIENCE_S)  # reading the last answer has left less
         try:
             self.sock.sendall(COMMAND.pack(order, port, sizes.request, sizes.response))
             status, port, cpu_ns = ANSWER.unpack(read(self.sock, ANSWER.size, time.monotonic() + PATIENCE_S))

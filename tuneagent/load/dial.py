@@ -83,19 +83,26 @@ def _admitted(to: Target, sock: socket.socket, ask: Ask, ends: float) -> bytes:
 
 
 def read(sock: socket.socket, size: int, ends: float = math.inf) -> bytes:
-    """Exactly so many bytes; OSError when the peer closes before, or its time is over.
+    """Exactly so many bytes; OSError when the peer closes before, or by ``ends`` (time.monotonic()) has not said them.
 
-    That is each wait's, which is the socket's own, and that of all of them, ``ends`` by time.monotonic().
+    With ``ends`` the socket's own patience becomes what was left of it: who drips is waited for no longer.
     """
     data = b""
     while len(data) < size:
-        if time.monotonic() >= ends:
-            raise TimeoutError
+        if ends < math.inf:
+            _wait_until(sock, ends)
         piece = sock.recv(size - len(data))
         if not piece:
             raise ConnectionResetError
         data += piece
     return data
+
+
+def _wait_until(sock: socket.socket, ends: float) -> None:
+    left = ends - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    sock.settimeout(left)
 
 
 def _why(to: Target, error: OSError, patience_s: float) -> str:
