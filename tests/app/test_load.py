@@ -141,6 +141,12 @@ def test_another_token_is_one_line(to: list[str], tmp_path: Path) -> None:
         ["run", "--to", "127.0.0.1:5", "--token-file", "TOKEN", "--cpus", "3-1"],
         ["run", "--to", "127.0.0.1:5", "--token-file", "TOKEN", "--connections", "0"],
         ["run", "--to", "127.0.0.1:5", "--token-file", "TOKEN", "--seconds", "nan"],
+        *(
+            ["run", "--to", "127.0.0.1:5", "--token-file", "TOKEN", option, value]
+            for option in ("--warm-up", "--rate")
+            for value in ("nan", "inf", "-1")
+        ),
+        ["run", "--to", "127.0.0.1:5", "--token-file", "TOKEN", "--rate", "1e-320"],
         ["run", "--to", "127.0.0.1:5", "--token-file", "TOKEN", "--kind", "passive"],
         ["run", "--to", "127.0.0.1:5", "--token-file", "/nonexistent"],
         ["run", "--to", "127.0.0.1:5", "--token-file", "/"],
@@ -152,6 +158,8 @@ def test_another_token_is_one_line(to: list[str], tmp_path: Path) -> None:
         ["serve", "--listen", "127.0.0.1", "--token-file", "TOKEN", "--port", "70000"],
         ["serve", "--listen", "127.0.0.1", "--token-file", "TOKEN", "--for", "0"],
         ["serve", "--listen", "127.0.0.1", "--token-file", "TOKEN", "--idle", "-1"],
+        ["serve", "--listen", "127.0.0.1", "--token-file", "TOKEN", "--idle", "nan"],
+        ["serve", "--listen", "127.0.0.1", "--token-file", "TOKEN", "--for", "nan"],
     ],
     ids=" ".join,
 )

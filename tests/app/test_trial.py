@@ -296,11 +296,32 @@ def test_a_sweep_finds_the_knee_and_gives_the_machine_back(rig: Rig) -> None:
         (("--load", "passive", "--settle", "nan"), "nan"),
         (("--load", "passive", "--threshold", "nan"), "nan"),
         (("--load", "passive", "--round", "inf"), "inf"),
+        (("--load", "passive", "--primary", ""), "--primary names no metric"),
         ((), "Missing option '--load'"),
     ],
 )
 def test_what_makes_no_trial_is_refused_in_a_line(arguments: tuple[str, ...], said: str) -> None:
     done = run("trial", "rps-off", *arguments)
+
+    assert done.refused
+    assert said in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("tune", "--budget", "nan"), "'nan' is no number"),
+        (("tune", "--budget", "inf"), "inf is not in the range"),
+        (("tune", "--settle", "nan"), "'nan' is no number"),
+        (("tune", "--threshold", "nan"), "'nan' is no number"),
+        (("tune", "--primary", ""), "--primary names no metric"),
+        (("sweep", "channels=1,2", "--settle", "nan"), "'nan' is no number"),
+        (("sweep", "channels=1,2", "--primary", ""), "--primary names no metric"),
+    ],
+    ids=str,
+)
+def test_tune_and_sweep_refuse_it_in_a_line_too(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    done = run(*words, "--load", "passive", "--state", tmp_path, "--store", tmp_path / "trials.db")
 
     assert done.refused
     assert said in done.err

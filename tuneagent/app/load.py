@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tuneagent.model.load import LoadSpec
 
 LONGEST_RUN_S = 86_400.0
+LEAST_RATE, MOST_RATE = 0.001, 10_000_000.0
 DEFAULT_FOR_S = 3600.0
 DEFAULT_IDLE_S = 600.0
 _HOST = re.compile(r"(?:\[(?P<six>[^\]\s]+)\]|(?P<host>[^:\[\]\s]+))(?::(?P<port>\d{1,5}))?")
@@ -139,7 +140,7 @@ def serve(
     "--think-us", type=click.IntRange(0), default=0, metavar="N", help="Between an answer and the next request."
 )
 @click.option(
-    "--rate", type=float, metavar="N",
+    "--rate", type=options.Number(LEAST_RATE, MOST_RATE), metavar="N",
     help="Requests a second over all connections, sent when they are due, whatever comes back: an open loop.",
 )  # fmt: skip
 @_CPUS

@@ -53,6 +53,7 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     rest = {"pairs_max": blocks, "pairs_min": blocks, "threshold_percent": 0.0}
     names = ("round_s", "settle_s", "seed", "primary", "better")
     wishes = Wishes(**taken(given, names), **rest)
+    wishes.check()
     load = trial_load.asked(**taken(given, trial_load.NAMES), words=ctx.meta.get(trial_options.WORDS, ()))
     ask = Ask(
         policies=(name,),

@@ -138,6 +138,8 @@ class Wishes:
         """UsageError where options contradict each other."""
         if self.pairs_min > self.pairs_max:
             raise click.UsageError("--pairs-min is more than --pairs-max")
+        if self.primary == "":
+            raise click.UsageError("--primary names no metric")
 
 
 def taken(given: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

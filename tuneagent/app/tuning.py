@@ -244,7 +244,7 @@ class _Tuning:
         least = tuning.pairs_least(wishes.pairs_min, wishes.pairs_max)
         pairs = tuning.pairs_within(self._left_s(), self._pair_s(at_most=True), 1, wishes.pairs_max, least)
         most = max(pairs, least)  # a little beyond the budget, for unconfirmed all that won is lost
-        primary = wishes.primary or tuning.primary_of_all(self.attempts)
+        primary = tuning.primary_of_all(self.attempts) if wishes.primary is None else wishes.primary
         made = replace(self.made, wishes=replace(wishes, pairs_max=most, primary=primary))
         return trialling.tried(made, switching, policies, (self.ask.nics, self.ask.domains))
 
