@@ -16,8 +16,9 @@ import pytest
 
 from tests.machine import oracle
 from tests.machine.bindings import needs_libvirt
-from tuneagent.machine import ethtool, queue_statistics
+from tuneagent.machine import ethtool, live, queue_statistics
 from tuneagent.machine.live import Live
+from tuneagent.machine.locks import Locks
 from tuneagent.machine.netlink import GenericNetlink, NetlinkError
 from tuneagent.machine.recording import Recording
 from tuneagent.machine.replay import Replay
@@ -224,3 +225,27 @@ def test_one_bad_interface_does_not_spoil_the_dump(monkeypatch: pytest.MonkeyPat
         assert sections["features"] == expected[name]["features"]
         for section in ("channels", "rings", "coalesce"):
             assert sections[section].get("error") == expected[name][section].get("error")
+
+
+class _Impatient(Locks):
+    """What is interrupted as it ends."""
+
+    def close(self) -> None:
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_as_it_is_closed_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "Locks", _Impatient)
+    with pytest.raises(KeyboardInterrupt):
+        Live().close()
+
+
+def test_an_interrupt_as_it_is_forgotten_prints_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+    monkeypatch.setattr(live, "Locks", _Impatient)
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    monkeypatch.setattr(sys, "excepthook", lambda *error: told.append(error))
+    Live()
+    gc.collect()
+
+    assert told == []

@@ -6,6 +6,7 @@ import importlib
 import io
 import os
 import shlex
+import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -81,8 +82,21 @@ def cli() -> None:
 
 
 def main() -> NoReturn:
-    """Run the command line and exit with one of the codes of ``exits``."""
-    sys.exit(run(sys.argv[1:]))
+    """Run the command line and exit with one of the codes of ``exits``, however often somebody interrupts that."""
+    code = exits.INTERRUPTED
+    try:
+        code = run(sys.argv[1:])
+        _be_deaf()
+    except KeyboardInterrupt:  # one more, while it told of the first
+        _be_deaf()
+    sys.exit(code)
+
+
+def _be_deaf() -> None:
+    """Nothing is left to interrupt but Python's own end, which would tell of it in a traceback, or die of it."""
+    with suppress(KeyboardInterrupt):  # of one that came and was not raised yet
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def run(arguments: list[str]) -> int:

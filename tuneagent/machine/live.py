@@ -97,7 +97,8 @@ class Live(Sysroot):
 
     def close(self) -> None:
         """Ends what is open; a later question opens it again."""
-        _close(self._libvirt, self._monitors, self._locks)
+        for one in (self._libvirt, self._monitors, self._locks):
+            one.close()
 
     def _irqbalance_bans(self) -> Any:
         try:
@@ -121,5 +122,5 @@ class Live(Sysroot):
 
 def _close(*several: Connections | Locks) -> None:
     for one in several:
-        with suppress(KeyboardInterrupt):  # of somebody impatient, as the program ends anyway
+        with suppress(KeyboardInterrupt):  # raised here it would be printed and not be heard: the command is ending
             one.close()
