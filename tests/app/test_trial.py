@@ -307,6 +307,12 @@ def test_what_makes_no_trial_is_refused_in_a_line(arguments: tuple[str, ...], sa
     assert said in done.err
 
 
+@pytest.mark.parametrize("name", ["trial", "tune", "sweep"])
+def test_the_help_tells_both_codes_of_an_interrupt(name: str) -> None:
+    """SIGTERM's is another than that of Ctrl-C."""
+    assert "130 or 143 interrupted" in " ".join(run(name, "--help").out.split())
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
