@@ -72,10 +72,10 @@ class MortalDirectory(StateDirectory):
         super().__init__(STATE, root=root)
         self._step = step
 
-    def append(self, name: str, data: bytes, *, durable: bool) -> None:
+    def append(self, name: str, data: bytes, *, durable: bool, new: bool = False) -> None:
         self._step()
         half = len(data) // 2
-        super().append(name, data[:half], durable=False)
+        super().append(name, data[:half], durable=False, new=new)
         self._step()
         super().append(name, data[half:], durable=durable)
         self._step()
@@ -162,8 +162,8 @@ class FullDirectory(StateDirectory):
         super().__init__(STATE, root=root)
         self._room = room
 
-    def append(self, name: str, data: bytes, *, durable: bool) -> None:
+    def append(self, name: str, data: bytes, *, durable: bool, new: bool = False) -> None:
         self._room -= 1
         if self._room < 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), name)
-        super().append(name, data, durable=durable)
+        super().append(name, data, durable=durable, new=new)

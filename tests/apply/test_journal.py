@@ -337,11 +337,11 @@ class Failing(StateDirectory):
 
     broken = False
 
-    def append(self, name: str, data: bytes, *, durable: bool) -> None:
+    def append(self, name: str, data: bytes, *, durable: bool, new: bool = False) -> None:
         if self.broken:
-            super().append(name, data[: len(data) * 2 // 3], durable=durable)
+            super().append(name, data[: len(data) * 2 // 3], durable=durable, new=new)
             raise OSError(errno.EIO, "Input/output error", name)
-        super().append(name, data, durable=durable)
+        super().append(name, data, durable=durable, new=new)
 
 
 def test_what_got_there_in_part_is_known(tmp_path: Path) -> None:

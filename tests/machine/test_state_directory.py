@@ -65,6 +65,13 @@ def test_keeps_what_was_appended(state: StateDirectory) -> None:
     assert state.names() == ("00000002.journal",)
 
 
+def test_a_new_file_is_none_that_is_there(state: StateDirectory) -> None:
+    state.append("00000007.journal", b"one\n", durable=True, new=True)
+    state.append("00000007.journal", b"two\n", durable=True)
+    assert error(lambda: state.append("00000007.journal", b"three\n", durable=True, new=True)).errno == errno.EEXIST
+    assert state.read("00000007.journal") == b"one\ntwo\n"
+
+
 def test_is_for_its_owner_alone_whatever_the_umask(tmp_path: Path) -> None:
     before = os.umask(0)
     try:

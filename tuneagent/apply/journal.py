@@ -123,7 +123,8 @@ class Journal:
         if self._torn:
             self._directory.cut(self._name, self._size)
             self._torn = False
-        self._directory.append(self._name, data, durable=durable)
+        # A number that is taken, whatever the directory's list said, must not get a second beginning.
+        self._directory.append(self._name, data, durable=durable, new=not self._size)
         self._size += len(data)
 
     def _recall(self) -> None:

@@ -100,14 +100,15 @@ class StateDirectory:
                 raise
             return Lock(fd)
 
-    def append(self, name: str, data: bytes, *, durable: bool) -> None:
-        """Adds to the end of a file, which is made where it is not there.
+    def append(self, name: str, data: bytes, *, durable: bool, new: bool = False) -> None:
+        """Adds to the end of a file, which is made where it is not there; FileExistsError for a ``new`` one that is.
 
         ``durable``: it is on the disk when this returns. Where it does not fit (ENOSPC, EFBIG, EDQUOT) the file is cut
         back to what it was, so that no half of a record stands before the next one.
         """
         with self._errors(name), self._directory(make=True) as directory:
-            fd, made = _open(directory, self._file(name), _TO_APPEND, make=True)
+            path = self._file(name)
+            fd, made = _make_new(directory, path) if new else _open(directory, path, _TO_APPEND, make=True)
             try:
                 _add(fd, data)
                 if durable:
@@ -222,6 +223,10 @@ def _checked(name: str) -> str:
     if not NAME.fullmatch(name) or name == LOCK:
         raise OSError(errno.EINVAL, "no name of a file of this directory")
     return name
+
+
+def _make_new(directory: int, path: str) -> tuple[int, bool]:
+    return os.open(os.path.basename(path), _TO_APPEND | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=directory), True
 
 
 def _open(directory: int, path: str, flags: int, *, make: bool = False) -> tuple[int, bool]:
