@@ -15,7 +15,7 @@ from tuneagent.app.denied import Denied
 from tuneagent.app.switching import Switching
 from tuneagent.app.trialling import Setting
 from tuneagent.measure import sweeping
-from tuneagent.measure.rounds import Measured, RoundError
+from tuneagent.measure.rounds import Measured, RoundError, round_of
 from tuneagent.measure.verdict import judge
 from tuneagent.model.apply_report import PlannedChange
 from tuneagent.model.nic import Nic
@@ -183,9 +183,10 @@ class _Records:
     def add(self, value: str, block: int, found: Measured) -> None:
         """A round, in the trial of its value; those of the first value in all. RoundError where it cannot be stored."""
         arm = Arm.A if value == self._first else Arm.B
+        began_ns = max(0, time.time_ns() - int(found.seconds * 1e9))
         try:
             for other in self._trials if arm is Arm.A else (value,):
-                one = _round(len(self._rounds[other]) + 1, block, arm, found)
+                one = round_of(len(self._rounds[other]) + 1, block, arm, began_ns, found)
                 self._rounds[other].append(one)
                 self._store.add_round(self._trials[other].id, one)
         except StoreError as error:
@@ -204,20 +205,3 @@ class _Records:
         except StoreError as error:
             if not why:
                 raise Denied(f"{error}; the sweep has ended, and the machine is as before") from error
-
-
-def _round(number: int, block: int, arm: Arm, found: Measured) -> Round:
-    return Round(
-        number=number,
-        pair=block,
-        arm=arm,
-        began_ns=max(0, time.time_ns() - int(found.seconds * 1e9)),
-        seconds=found.seconds,
-        metrics=found.metrics,
-        missing=found.missing,
-        queue_interrupts=found.queue_interrupts,
-        exits_by_kind=found.exits_by_kind,
-        load=found.load,
-        steal_percent=found.steal_percent,
-        unused=found.unused,
-    )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from tuneagent import __version__
 from tuneagent.app.signals import Interruptions
 from tuneagent.app.switching import Switching
-from tuneagent.measure.rounds import Hands, Measured, Outcome, Progress, RoundError, conduct
+from tuneagent.measure.rounds import Hands, Measured, Outcome, Progress, RoundError, conduct, nobody
 from tuneagent.model.trial import Decision, Question, Round, Trial, TrialState
 from tuneagent.record.errors import StoreError
 from tuneagent.record.store import Store
@@ -17,10 +17,6 @@ from tuneagent.record.store import Store
 KEEPS = ("auto", "always", "never")
 AS_BEFORE = "the machine is as before"
 _NOT_KEPT = "the verdict is to keep the changes, and they could not be kept"
-
-
-def _nobody(_: Progress) -> None:
-    """Where nobody looks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +27,7 @@ class Conditions:
     interruptions: Interruptions
     keep: str
     """``auto``: by the verdict; ``always``, ``never``."""
-    progress: Callable[[Progress], None] = _nobody
+    progress: Callable[[Progress], None] = nobody
     in_time: Callable[[], bool] = lambda: True
     """Whether there is time for another pair of rounds."""
 

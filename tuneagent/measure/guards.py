@@ -70,14 +70,13 @@ def _at_equal_work(name: str, pairs: Iterable[tuple[Round, Round]]) -> tuple[tup
     measure = next((name for name in _WORK if both and all(one.metrics.get(name, 0) > 0 for one in both)), None)
     if name not in COUNTS or measure is None:
         return pairs
-    work = {id(one): one.metrics[measure] * one.seconds for one in both}
-    usual = fmean(work.values())
-    return tuple((_scaled(a, name, usual / work[id(a)]), _scaled(b, name, usual / work[id(b)])) for a, b in pairs)
+    usual = fmean(one.metrics[measure] * one.seconds for one in both)
 
+    def scaled(one: Round) -> Round:
+        value, work = one.metrics.get(name), one.metrics[measure] * one.seconds
+        return one if value is None else replace(one, metrics=one.metrics | {name: value * usual / work})
 
-def _scaled(one: Round, name: str, factor: float) -> Round:
-    value = one.metrics.get(name)
-    return one if value is None else replace(one, metrics=one.metrics | {name: value * factor})
+    return tuple((scaled(a), scaled(b)) for a, b in pairs)
 
 
 def _worse(found: Data) -> Better:

@@ -65,7 +65,7 @@ class Progress:
     """On the primary metric, as it looks after the last pair, its looks not paid for; None before the first."""
 
 
-def _nobody(_: object) -> None:
+def nobody(_: object) -> None:
     """Takes what nobody asked for."""
 
 
@@ -83,9 +83,9 @@ class Hands:
     """CLOCK_REALTIME, for the record."""
     restore: Callable[[], None]
     """Puts the machine back as it was before the trial, from any state."""
-    record: Callable[[Round], None] = _nobody
+    record: Callable[[Round], None] = nobody
     """Each round once it is measured; once more, under its number, where it turns out later that it does not count."""
-    progress: Callable[[Progress], None] = _nobody
+    progress: Callable[[Progress], None] = nobody
     in_time: Callable[[], bool] = lambda: True
     """Whether there is time for another pair."""
 
@@ -213,7 +213,7 @@ class _Conducting:
             hands.switch(arm)
         hands.wait(question.settle_s)
         began_ns = hands.now_ns()
-        found = _round(len(self._rounds) + 1, self._pair, arm, began_ns, hands.measure(question.round_s))
+        found = round_of(len(self._rounds) + 1, self._pair, arm, began_ns, hands.measure(question.round_s))
         found = replace(found, unused=found.unused or self._why_unused(found))
         self._rounds.append(found)
         self._costs.append((hands.now_ns() - begun_ns) / 1e9)
@@ -277,7 +277,8 @@ def _other(arm: Arm) -> Arm:
     return Arm.B if arm is Arm.A else Arm.A
 
 
-def _round(number: int, pair: int, arm: Arm, began_ns: int, measured: Measured) -> Round:
+def round_of(number: int, pair: int, arm: Arm, began_ns: int, measured: Measured) -> Round:
+    """What was measured, as a round of a trial."""
     return Round(
         number=number,
         pair=pair,
