@@ -49,8 +49,7 @@ class Switching:
     ) -> None:
         self._site, self._plan, self._interruptions = site, plan, interruptions
         self._command, self._bounds, self._may_be_so = command, bounds, may_be_so
-        self._standing: int | None = None
-        self._last: Transaction | None = None
+        self._standing: Transaction | None = None
         """As it was recorded when it was made: what is known of it where its journal is not there any more."""
         self._first = tuple(plan())
 
@@ -67,7 +66,7 @@ class Switching:
     @property
     def standing(self) -> int | None:
         """The transaction that holds the changes now; None while all is as it was."""
-        return self._standing
+        return None if self._standing is None else self._standing.id
 
     def switch(self, arm: Arm) -> None:
         """RoundError where that state cannot be had. An interrupt is told when it is had, and not on the way."""
@@ -82,7 +81,7 @@ class Switching:
         if self._standing is None:
             return ""
         try:
-            told = self._site.status_of(self._standing)
+            told = self._site.status_of(self._standing.id)
         except writing.JournalError as error:
             raise RoundError(str(error)) from error
         wrong = next((one for one in told.entries if one.standing in _MEDDLED), None)
@@ -112,11 +111,11 @@ class Switching:
             return self._made(self._all_of_it(), provisional=False).id
         if self._standing is None:
             self._on()
-        number = self._standing
-        assert number is not None  # noqa: S101 - _on() has set it, or raised
-        self._site.confirm(number)
+        stands = self._standing
+        assert stands is not None  # noqa: S101 - _on() has set it, or raised
+        self._site.confirm(stands.id)
         self._standing = None
-        return number
+        return stands.id
 
     def _on(self) -> None:
         if self._may_be_so:
@@ -128,7 +127,7 @@ class Switching:
             made = so_far
         else:
             made = self._made(self._trial_of_it(), provisional=True)
-        self._standing = made.id
+        self._standing = made
         if not any(entry.outcome is Outcome.CHANGED for entry in made.entries):
             raise RoundError(f"nothing was changed: {_first_detail(made.entries)}")
 
@@ -149,36 +148,33 @@ class Switching:
         policies = tuple(dict.fromkeys(one.policy for one in self._first if one.policy))
         request = writing.Request(self._command, policies, None, provisional=provisional)
         try:
-            self._last = self._site.apply(plan, request, self._interruptions)
+            return self._site.apply(plan, request, self._interruptions)
         except writing.Failed as failed:
             more = ""
             if failed.transaction is not None and told.has_stuck([failed.transaction]):
-                self._standing = failed.transaction.id  # a part of it is: nobody may take this for the old state
-                more = f"; run tuneagent rollback {self._standing}"
+                self._standing = failed.transaction  # a part of it is: nobody may take this for the old state
+                more = f"; run tuneagent rollback {failed.transaction.id}"
             raise RoundError(f"the changes could not be made: {failed.reason}{more}") from failed
-        return self._last
 
     def _off(self) -> None:
         if self._standing is None:
             return
-        number = self._standing
+        stands = self._standing
         try:
-            undone = self._site.undo(number, SWITCHED_BACK)
+            undone = self._site.undo(stands.id, SWITCHED_BACK)
         except (writing.JournalError, OSError) as error:
-            raise RoundError(f"{error}{self._by_hand()}") from error
-        self._standing = number if told.has_stuck([undone]) else None
+            raise RoundError(f"{error}{self._by_hand(stands)}") from error
+        self._standing = stands if told.has_stuck([undone]) else None
         wrong = [one for one in undone.entries if one.outcome in {Outcome.STUCK, Outcome.YIELDED}]
         if wrong:
-            more = f"; run tuneagent rollback {number}" if told.has_stuck([undone]) else ""
+            more = f"; run tuneagent rollback {stands.id}" if told.has_stuck([undone]) else ""
             yielded = wrong[0].outcome is Outcome.YIELDED
             words = "is somebody else's now" if yielded else "was not given back"
             raise RoundError(f"{wrong[0].where} {words}: {wrong[0].detail}{more}")
 
-    def _by_hand(self) -> str:
+    def _by_hand(self, stands: Transaction) -> str:
         """The lines that give back what stands, for a person; of very many the first."""
-        if self._last is None:
-            return ""
-        lines = tuple(self._site.by_hand(self._last))
+        lines = tuple(self._site.by_hand(stands))
         more = f"; and {len(lines) - _MOST_LINES} more" if len(lines) > _MOST_LINES else ""
         return f"; by hand, as root: {'; '.join(lines[:_MOST_LINES])}{more}" if lines else ""
 
