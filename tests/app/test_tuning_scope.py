@@ -42,11 +42,6 @@ def test_advice_for_two_is_refused_and_both_are_named() -> None:
         check_is_about_one([advice(one) for one in subjects(view)], view, named())
 
 
-def test_naming_two_is_refused_whatever_is_advised() -> None:
-    with pytest.raises(click.UsageError, match="web1, db1"):
-        check_is_about_one([], two(), named("web1", "db1"))
-
-
 def test_one_of_two_is_enough() -> None:
     view = two()
     every = [advice(one) for one in subjects(view)]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tuneagent.app import exits, options
+from tuneagent.load.limits import LEAST_RATE, MOST_RATE
 
 if TYPE_CHECKING:
     from tuneagent.model.load import LoadSpec
 
 LONGEST_RUN_S = 86_400.0
-LEAST_RATE, MOST_RATE = 0.001, 10_000_000.0
 DEFAULT_FOR_S = 3600.0
 DEFAULT_IDLE_S = 600.0
 _HOST = re.compile(r"(?:\[(?P<six>[^\]\s]+)\]|(?P<host>[^:\[\]\s]+))(?::(?P<port>\d{1,5}))?")

@@ -35,9 +35,10 @@ class Avoided:
 
 def of(spec: LoadSpec, measured: Measured, changes: Sequence[Change]) -> tuple[LoadSpec, str]:
     """The load of a trial of ``changes`` with its processes on CPUs, and in words where they are."""
-    domain = measured.domain
-    away = interrupted(measured.seen, measured.scope.nics, changes)
-    return placed(spec, measured.seen, serving(measured.seen, domain, changes) if domain is not None else away)
+    seen, domain = measured.seen, measured.domain
+    if domain is not None:
+        return placed(spec, seen, serving(seen, domain, changes))
+    return placed(spec, seen, interrupted(seen, measured.scope.nics, changes))
 
 
 def placed(spec: LoadSpec, seen: Snapshot, avoided: Avoided) -> tuple[LoadSpec, str]:

@@ -28,9 +28,12 @@ def asked(advice: Advice, view: View, ask: Ask) -> Ask | None:
 
 
 def check_is_about_one(advice: Sequence[Advice], view: View, ask: Ask) -> None:
-    """UsageError where several virtual machines are meant: the winners of two could not be confirmed together."""
+    """UsageError where there is advice for several virtual machines: winners of two could not be confirmed together.
+
+    That ``--domain`` names one at most is ``trial_scope``'s business.
+    """
     each = (asked(one, view, ask) for one in advice)
-    keys: dict[str, None] = dict.fromkeys(_keys(view, ask.domains))
+    keys = dict[str, None]()
     for key in chain.from_iterable(one.domains for one in each if one is not None):
         keys[key] = None
         if len(keys) > _NAMED:
