@@ -22,8 +22,6 @@ GRACE_S = 15.0
 _LOOK_S = 0.1
 _READ = 64 * 1024
 _Edge = tuple[float, Callable[[], None] | None]
-_NOT_YET: list[_Edge] = []
-"""Of programs that have not begun to send."""
 _LONGEST_SAID = 300
 
 
@@ -113,23 +111,23 @@ def _started(command: Sequence[str], plan: Plan, place: int) -> _Running:
 
 def _watch(running: Sequence[_Running], plan: Plan, hooks: Hooks) -> None:
     began = time.monotonic()
-    edges = _NOT_YET if plan.starts else _edges(plan, hooks, began)
+    edges = None if plan.starts else _edges(plan, hooks, began)  # None: they have not begun to send
     with selectors.DefaultSelector() as selector:
         _register(selector, running)
         while selector.get_map():
             now = time.monotonic()
             if now - began > plan.limit_s:
                 raise LoadError(f"{plan.commands[0][0]} did not end within {plan.limit_s:g} s")
-            if edges is _NOT_YET and all(plan.starts in one.out for one in running):
+            if edges is None and all(plan.starts in one.out for one in running):
                 edges = _edges(plan, hooks, now)
-            _pass(edges, now)
-            until = min([now + _LOOK_S, *(at for at, _ in edges)])
+            _pass(edges or [], now)
+            until = min([now + _LOOK_S, *(at for at, _ in edges or ())])
             for key, _ in selector.select(max(0.0, until - now)):
                 _read(selector, key)
             for one in running:
                 if (cpu := children.last_cpu(one.process.pid)) is not None:
                     one.cpus.add(cpu)
-    if edges is not _NOT_YET and (len(edges) < 2 or not plan.warm_up_s):  # noqa: PLR2004 - both edges: then they ended before all that is measured
+    if edges is not None and (len(edges) < 2 or not plan.warm_up_s):  # noqa: PLR2004 - both edges: then they ended before all that is measured
         _pass(edges, float("inf"))
 
 
