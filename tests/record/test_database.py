@@ -232,25 +232,25 @@ def test_overwritten_pages_are_told(path: Path) -> None:
     assert caught.value.trouble is Trouble.CORRUPT
 
 
-def test_a_state_that_there_is_none_is_damage(path: Path) -> None:
+def written_into(path: Path, statement: str) -> None:
+    """A filled store that somebody has written into, past what it allows."""
     filled(path)
     connection = sqlite3.connect(path)
     connection.execute("DROP TRIGGER ended_stays")
-    connection.execute("UPDATE trial SET state = 'asleep'")
+    connection.execute(statement)
     connection.commit()
     connection.close()
+
+
+def test_a_state_that_there_is_none_is_damage(path: Path) -> None:
+    written_into(path, "UPDATE trial SET state = 'asleep'")
 
     with Store(str(path)) as store, pytest.raises(StoreError, match="damaged: 'asleep'"):
         store.list()
 
 
 def test_a_column_that_is_no_text_is_damage(path: Path) -> None:
-    filled(path)
-    connection = sqlite3.connect(path)
-    connection.execute("DROP TRIGGER ended_stays")
-    connection.execute("UPDATE trial SET title = CAST(x'ff41' AS TEXT)")
-    connection.commit()
-    connection.close()
+    written_into(path, "UPDATE trial SET title = CAST(x'ff41' AS TEXT)")
 
     with Store(str(path)) as store, pytest.raises(StoreError, match="the database is damaged") as caught:
         store.list()
